@@ -1,0 +1,43 @@
+# The commands people type. Everything lives in .venv; a second run starts in seconds.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# One torch thread for each test process; two processes fill two cores.
+TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-slow check format install gl docs clean
+
+demo: install  ## train on a nearly symmetric task and draw what was learned
+	$(BIN)/python examples/demo.py
+
+test: install  ## everything a user should be able to trust, within minutes
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-slow: install  ## kills, soaks and longer properties
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
+
+check: install  ## format, lint, types, import contract, then the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+install: .venv/.installed gl
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "nearsym needs Python 3.11 or newer"'
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+gl: .venv/.installed
+	@sh scripts/install_gl.sh $(BIN)/python
+
+clean:
+	rm -rf .venv runs

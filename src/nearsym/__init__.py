@@ -1,0 +1,34 @@
+"""Reinforcement learning for worlds that are almost symmetric.
+
+Public names are loaded when first used, so `import nearsym` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearsym.diagnostics.equivariance import equivariance_error as equivariance_error
+    from nearsym.envs.registry import make as make
+    from nearsym.errors import UsageError as UsageError
+    from nearsym.groups.symmetry import Symmetry as Symmetry
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Symmetry": "nearsym.groups.symmetry",
+    "UsageError": "nearsym.errors",
+    "equivariance_error": "nearsym.diagnostics.equivariance",
+    "make": "nearsym.envs.registry",
+}
+
+__all__ = ["Symmetry", "UsageError", "__version__", "equivariance_error", "make"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nearsym' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,50 @@
+"""Interleaved timing: on a shared machine only ratios measured side by side mean anything."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tqdm import tqdm
+
+
+def interleaved(
+    candidates: Mapping[str, Callable[[], Any]], *, rounds: int = 7, warmup: int = 2
+) -> dict[str, list[float]]:
+    """Seconds of each candidate in each round, every round running all candidates in turn."""
+    for _ in range(warmup):
+        for run in candidates.values():
+            run()
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in tqdm(range(rounds), desc="rounds", leave=False):
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio_row(
+    name: str, seconds: list[float], baseline: list[float], target: float | None
+) -> dict[str, Any]:
+    """A row that compares one candidate with its baseline: the median of the per-round ratios."""
+    ratio = statistics.median(a / b for a, b in zip(seconds, baseline, strict=True))
+    return {
+        "name": name,
+        "seconds": statistics.median(seconds),
+        "baseline_seconds": statistics.median(baseline),
+        "ratio": ratio,
+        "target": target,
+        "ok": target is None or ratio <= target,
+    }
+
+
+def rate_row(name: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
+    """A row for a rate, where more is better."""
+    return {
+        "name": name,
+        "value": value,
+        "unit": unit,
+        "target": target,
+        "ok": target is None or value >= target,
+    }

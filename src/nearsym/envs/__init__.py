@@ -1,0 +1,1 @@
+"""Gymnasium environments that declare their symmetry."""

@@ -1,0 +1,1 @@
+"""From a configuration to a finished run; the only place where the rooms are put together."""

@@ -1,0 +1,114 @@
+"""Finite groups as product tables."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from nearsym.errors import UsageError, unknown_name
+
+
+class FiniteGroup:
+    """A finite group: named elements in a fixed order, element 0 the identity.
+
+    `mul[g, h]` is the index of gh, `inverse[g]` of g⁻¹ and `relative[g, h]` of g⁻¹h. A group acts
+    on signals over itself by (k·f)(h) = f(k⁻¹h).
+
+    `plane` says how the elements move the plane (x to the right, y up): orthogonal 2×2 matrices,
+    or None for a group that has no natural place there.
+
+    >>> group = FiniteGroup("C2", ["e", "r"], [[0, 1], [1, 0]])
+    >>> group.order, group.index("r"), group
+    (2, 1, C2)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        elements: Sequence[str],
+        mul: np.ndarray | Sequence[Sequence[int]],
+        plane: np.ndarray | None = None,
+    ):
+        self.name = name
+        self.elements = tuple(elements)
+        self.mul = np.array(mul, dtype=np.int64)
+        self._check_table()
+        self.plane = None if plane is None else self._checked_plane(np.asarray(plane, float))
+        self.mul.flags.writeable = False
+
+    @property
+    def order(self) -> int:
+        return len(self.elements)
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        return np.argmax(self.mul == 0, axis=1)
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        return self.mul[self.inverse]
+
+    def index(self, element: str) -> int:
+        """The position of a named element."""
+        if element not in self.elements:
+            raise unknown_name(f"element of {self}", element, self.elements)
+        return self.elements.index(element)
+
+    def subgroup(self, generators: Sequence[int]) -> tuple[int, ...]:
+        """Indices of the smallest subgroup that contains `generators`, in increasing order."""
+        found = {0, *generators}
+        while True:
+            products = {int(self.mul[g, h]) for g in found for h in found}
+            if products <= found:
+                return tuple(sorted(found))
+            found |= products
+
+    def right_cosets(self, subgroup: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """The cosets Kh of a subgroup K, each in increasing order, the one of the identity first."""
+        cosets = {tuple(sorted(int(self.mul[k, h]) for k in subgroup)) for h in range(self.order)}
+        return tuple(sorted(cosets))
+
+    def _check_table(self) -> None:
+        n = self.order
+        if n == 0 or len(set(self.elements)) != n:
+            raise UsageError(f"{self.name}: elements need distinct names, got {self.elements}.")
+        if self.mul.shape != (n, n) or self.mul.min() < 0 or self.mul.max() >= n:
+            raise UsageError(
+                f"{self.name}: the product table of {n} elements must be {n}×{n} with entries "
+                f"0…{n - 1}, got shape {self.mul.shape}."
+            )
+        everything = np.arange(n)
+        if (self.mul[0] != everything).any() or (self.mul[:, 0] != everything).any():
+            raise UsageError(f"{self.name}: element 0 ({self.elements[0]!r}) must be the identity.")
+        if not all((np.sort(table, axis=1) == everything).all() for table in (self.mul, self.mul.T)):
+            raise UsageError(f"{self.name}: an element appears twice in a row of the product table.")
+        if (self.mul[self.mul] != self.mul[:, self.mul]).any():
+            raise UsageError(f"{self.name}: the product table is not associative.")
+
+    def _checked_plane(self, plane: np.ndarray) -> np.ndarray:
+        if plane.shape != (self.order, 2, 2):
+            raise UsageError(
+                f"{self.name}: plane needs one 2×2 matrix for each of {self.order} elements, "
+                f"got shape {plane.shape}."
+            )
+        products = np.einsum("gij,hjk->ghik", plane, plane)
+        if not np.allclose(products, plane[self.mul], atol=1e-9):
+            raise UsageError(f"{self.name}: the plane matrices do not multiply like the elements.")
+        if not np.allclose(plane @ plane.transpose(0, 2, 1), np.eye(2), atol=1e-9):
+            raise UsageError(f"{self.name}: the plane matrices must be orthogonal.")
+        return plane
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FiniteGroup)
+            and self.elements == other.elements
+            and np.array_equal(self.mul, other.mul)
+            and (self.plane is None) == (other.plane is None)
+            and (self.plane is None or np.allclose(self.plane, other.plane))  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.elements, self.mul.tobytes()))
+
+    def __repr__(self) -> str:
+        return self.name

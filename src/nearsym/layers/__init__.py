@@ -1,0 +1,1 @@
+"""Equivariant layers, exact and relaxed: the mathematics of the paper as torch modules."""

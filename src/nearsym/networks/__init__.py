@@ -1,0 +1,1 @@
+"""Encoders, actors and critics built from a Symmetry; the only room that knows the models."""

@@ -1,0 +1,1 @@
+"""The loop, the replay, the log and the checkpoints."""
