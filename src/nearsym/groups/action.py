@@ -29,7 +29,7 @@ class GridMove:
         """Move the two pixel axes of an array."""
         if self.transpose:
             x = x.swapaxes(height, width)
-        axes = [a for a, flip in ((height, self.flip_height), (width, self.flip_width)) if flip]
+        axes = tuple(a for a, f in ((height, self.flip_height), (width, self.flip_width)) if f)
         if not axes:
             return x
         return np.flip(x, axes) if isinstance(x, np.ndarray) else x.flip(axes)
@@ -100,5 +100,7 @@ class Together:
 
 def _grid_move(matrix: np.ndarray) -> GridMove:
     if matrix[0, 1] == 0:
-        return GridMove(False, flip_height=bool(matrix[1, 1] < 0), flip_width=bool(matrix[0, 0] < 0))
+        return GridMove(
+            False, flip_height=bool(matrix[1, 1] < 0), flip_width=bool(matrix[0, 0] < 0)
+        )
     return GridMove(True, flip_height=bool(matrix[1, 0] > 0), flip_width=bool(matrix[0, 1] > 0))

@@ -80,8 +80,12 @@ class FiniteGroup:
         everything = np.arange(n)
         if (self.mul[0] != everything).any() or (self.mul[:, 0] != everything).any():
             raise UsageError(f"{self.name}: element 0 ({self.elements[0]!r}) must be the identity.")
-        if not all((np.sort(table, axis=1) == everything).all() for table in (self.mul, self.mul.T)):
-            raise UsageError(f"{self.name}: an element appears twice in a row of the product table.")
+        if not all(
+            (np.sort(table, axis=1) == everything).all() for table in (self.mul, self.mul.T)
+        ):
+            raise UsageError(
+                f"{self.name}: an element appears twice in a row of the product table."
+            )
         if (self.mul[self.mul] != self.mul[:, self.mul]).any():
             raise UsageError(f"{self.name}: the product table is not associative.")
 

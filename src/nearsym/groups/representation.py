@@ -83,7 +83,9 @@ class Representation:
             raise UsageError(f"A representation can be repeated 1, 2, … times, got {copies}.")
         matrices = np.kron(np.eye(copies), self.matrices)
         name = f"({self.name})" if " + " in self.name else self.name
-        return Representation(self.group, matrices, self.name if copies == 1 else f"{copies}·{name}")
+        return Representation(
+            self.group, matrices, self.name if copies == 1 else f"{copies}·{name}"
+        )
 
     def __matmul__(self, other: "Representation") -> "Representation":
         self._check_same_group(other)
@@ -157,7 +159,9 @@ def sign(group: FiniteGroup) -> Representation:
     signs = np.round(np.linalg.det(group.plane))
     if (signs == 1).all():
         if group.order % 2:
-            raise UsageError(f"{group} has no sign representation: it has neither mirrors nor even order.")
+            raise UsageError(
+                f"{group} has no sign representation: it has neither mirrors nor even order."
+            )
         signs = np.where(np.arange(group.order) % 2 == 0, 1.0, -1.0)
     return Representation(group, signs[:, None, None], "sign")
 
@@ -172,7 +176,9 @@ def quotient(group: FiniteGroup, subgroup: Sequence[int]) -> Representation:
     if group.subgroup(subgroup) != tuple(sorted({0, *subgroup})):
         raise UsageError(f"{[group.elements[g] for g in subgroup]} is no subgroup of {group}.")
     members = group.subgroup(subgroup)
-    cosets = sorted({tuple(sorted(int(group.mul[h, k]) for k in members)) for h in range(group.order)})
+    cosets = sorted(
+        {tuple(sorted(int(group.mul[h, k]) for k in members)) for h in range(group.order)}
+    )
     coset_of = {h: i for i, coset in enumerate(cosets) for h in coset}
     moves = [[coset_of[int(group.mul[g, c[0]])] for c in cosets] for g in range(group.order)]
     names = ",".join(group.elements[g] for g in members)
