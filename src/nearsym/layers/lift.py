@@ -1,0 +1,196 @@
+"""Between vectors that transform by a representation and regular features: lift and project.
+
+With one channel the channel axis of the vectors is left out: (..., size) instead of
+(..., size, 1).
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nearsym.groups.representation import Representation
+from nearsym.layers.checks import check_last, check_relaxation, check_representation, check_whole
+from nearsym.layers.constant import Constant
+from nearsym.layers.free import FreeLinear
+from nearsym.layers.relaxation import mix_outputs, scale_inputs, start_equal
+
+
+class LiftLinear(nn.Module):
+    """From a representation to regular features.
+
+        y[g] = Σ_l w[l, g] A_l ρ(g)⁻¹ x + b
+
+    (..., size, in) → (..., |G|, out). Without relaxed weights w = 1 and the layer is exactly
+    equivariant; with them it is while w is the same for every g, as it is at the start.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> LiftLinear(3 * sign(dihedral(1)), 1, 16)
+    LiftLinear(3·sign → 16·regular of D1)
+    """
+
+    def __init__(
+        self,
+        in_rep: Representation,
+        in_channels: int,
+        out_channels: int,
+        *,
+        relaxed: bool = False,
+        filters: int = 1,
+        bias: bool = True,
+    ):
+        super().__init__()
+        check_representation("LiftLinear", in_rep)
+        check_whole("LiftLinear", in_channels=in_channels, out_channels=out_channels)
+        check_relaxation("LiftLinear", relaxed, filters)
+        self.group, self.in_rep = in_rep.group, in_rep
+        self.in_channels, self.out_channels = in_channels, out_channels
+        shape = (filters, out_channels, in_rep.size, in_channels)
+        self.filters = nn.Parameter(torch.empty(shape))
+        self.relaxed = nn.Parameter(start_equal(filters, self.group.order)) if relaxed else None
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.undo = Constant(in_rep.matrices[self.group.inverse])  # ρ(g)⁻¹
+        _reset(self.filters, self.bias, bound=(in_rep.size * in_channels) ** -0.5)
+
+    def forward(self, x: Float[Tensor, "*batch_and_vectors"]) -> Float[Tensor, "*batch group out"]:
+        check_last("LiftLinear", x, _axes(self.in_rep, self.in_channels), self.filters)
+        vectors = x.unsqueeze(-1) if self.in_channels == 1 else x
+        # (…, size, in) → (…, group, size, in)
+        moved = torch.matmul(self.undo().to(x.dtype), vectors.unsqueeze(-3)).flatten(-2)
+        y = F.linear(moved, self.filters.flatten(0, 1).flatten(1))  # (…, group, filters·out)
+        if self.relaxed is not None:
+            y = mix_outputs(y, self.relaxed)
+        return y if self.bias is None else y + self.bias
+
+    def expand(self, filters: Float[Tensor, "out size in"]) -> Float[Tensor, "rows columns"]:
+        """The matrix of the exact layer: rows (g, out), columns (coordinate, in)."""
+        blocks = torch.einsum("omi,gmn->goni", filters, self.undo())
+        return blocks.flatten(2).flatten(0, 1)
+
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "out size in"]:
+        """The filter of an equivariant matrix: its rows at g = e."""
+        return matrix[: self.out_channels].view(self.filters.shape[1:])
+
+    def unconstrained(self) -> FreeLinear:
+        """The unconstrained layer of the same shape."""
+        shapes = _axes(self.in_rep, self.in_channels), (self.group.order, self.out_channels)
+        return FreeLinear(*shapes, bias=self.bias is not None)
+
+    def __repr__(self) -> str:
+        source = copies(self.in_rep, self.in_channels)
+        return _describe(self, f"{source} → {self.out_channels}·regular of {self.group}")
+
+
+class ProjectLinear(nn.Module):
+    """From regular features to a representation.
+
+        y = (1/|G|) Σ_g ρ(g) (Σ_l w[l, g] A_l x[g] + b)
+
+    (..., |G|, in) → (..., size, out). Without relaxed weights w = 1 and the layer is exactly
+    equivariant; with them it is while w is the same for every g, as it is at the start. The bias
+    reaches only the vectors that ρ leaves in place; where there are none, the layer has none.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> ProjectLinear(3 * sign(dihedral(1)), 16)
+    ProjectLinear(16·regular → 3·sign of D1, bias=False)
+    """
+
+    def __init__(
+        self,
+        out_rep: Representation,
+        in_channels: int,
+        out_channels: int = 1,
+        *,
+        relaxed: bool = False,
+        filters: int = 1,
+        bias: bool = True,
+    ):
+        super().__init__()
+        check_representation("ProjectLinear", out_rep)
+        check_whole("ProjectLinear", in_channels=in_channels, out_channels=out_channels)
+        check_relaxation("ProjectLinear", relaxed, filters)
+        self.group, self.out_rep = out_rep.group, out_rep
+        self.in_channels, self.out_channels = in_channels, out_channels
+        order, size = self.group.order, out_rep.size
+        self.filters = nn.Parameter(torch.empty(filters, size, out_channels, in_channels))
+        self.relaxed = nn.Parameter(start_equal(filters, order)) if relaxed else None
+        has_bias = bias and has_invariants(out_rep)
+        self.bias = nn.Parameter(torch.empty(size, out_channels)) if has_bias else None
+        self.average = Constant(out_rep.matrices / order)  # ρ(g)/|G|
+        # As the nn.Linear of the expanded size: the entries of ρ(g)A/|G| reach 1/√(|G|·in).
+        _reset(self.filters, self.bias, bound=(order / in_channels) ** 0.5)
+
+    def forward(self, x: Float[Tensor, "*batch group in"]) -> Float[Tensor, "*batch_and_vectors"]:
+        order = self.group.order
+        check_last("ProjectLinear", x, (order, self.in_channels), self.filters)
+        if self.relaxed is not None:
+            x = scale_inputs(x, self.relaxed)
+        weight = self.filters.permute(1, 2, 0, 3).flatten(2).flatten(0, 1)  # (size·out, filters·in)
+        bias = None if self.bias is None else self.bias.flatten()
+        vectors = F.linear(x, weight, bias).unflatten(-1, (self.out_rep.size, -1))
+        y = torch.matmul(self.average().to(vectors.dtype), vectors).sum(-3)  # (…, size, out)
+        return y.squeeze(-1) if self.out_channels == 1 else y
+
+    def expand(self, filters: Float[Tensor, "size out in"]) -> Float[Tensor, "rows columns"]:
+        """The matrix of the exact layer: rows (coordinate, out), columns (g, in)."""
+        blocks = torch.einsum("gnm,moi->nogi", self.average(), filters)
+        return blocks.flatten(2).flatten(0, 1)
+
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "size out in"]:
+        """The filter of an equivariant matrix: |G| times its columns at g = e."""
+        shape = self.filters.shape[1:]
+        return self.group.order * matrix[:, : self.in_channels].view(shape)
+
+    def unconstrained(self) -> FreeLinear:
+        """The unconstrained layer of the same shape."""
+        shapes = (self.group.order, self.in_channels), _axes(self.out_rep, self.out_channels)
+        return FreeLinear(*shapes, bias=self.bias is not None)
+
+    def __repr__(self) -> str:
+        target = copies(self.out_rep, self.out_channels)
+        return _describe(self, f"{self.in_channels}·regular → {target} of {self.group}")
+
+
+def lift_vectors(x: Float[Tensor, "*batch size"], rep: Representation) -> Tensor:
+    """y[g] = ρ(g)⁻¹ x, (..., size) → (..., |G|, size): regular features without parameters.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> lift_vectors(torch.tensor([2.0]), sign(dihedral(1)))
+    tensor([[ 2.],
+            [-2.]])
+    """
+    check_representation("lift_vectors", rep)
+    check_last("lift_vectors", x, (rep.size,), x)
+    undo = torch.as_tensor(rep.matrices[rep.group.inverse], dtype=x.dtype, device=x.device)
+    return torch.matmul(undo, x[..., None, :, None]).squeeze(-1)
+
+
+def has_invariants(rep: Representation) -> bool:
+    """Whether some vector stays where it is under every element."""
+    return round(float(rep.character.mean())) > 0
+
+
+def copies(rep: Representation, channels: int) -> str:
+    """A representation with its channels, as text."""
+    return repr(rep) if channels == 1 else f"{channels}·({rep})"
+
+
+def _axes(rep: Representation, channels: int) -> tuple[int, ...]:
+    return (rep.size,) if channels == 1 else (rep.size, channels)
+
+
+def _reset(filters: Tensor, bias: Tensor | None, bound: float) -> None:
+    nn.init.uniform_(filters, -bound, bound)
+    if bias is not None:
+        nn.init.uniform_(bias, -bound, bound)
+
+
+def _describe(layer: LiftLinear | ProjectLinear, text: str) -> str:
+    if layer.relaxed is not None:
+        text += f", relaxed, filters={len(layer.filters)}"
+    if layer.bias is None:
+        text += ", bias=False"
+    return f"{type(layer).__name__}({text})"
