@@ -1,0 +1,28 @@
+"""What the replay hands to an agent: one batch of n-step transitions."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+
+class Batch(NamedTuple):
+    """Transitions (s, a, R, Γ, s′) for targets of the form R + Γ · Q(s′, a′).
+
+    With an n-step window of m ≤ n steps that ends inside the episode,
+
+        R = Σ_{k<m} γᵏ (Π_{j<k} d_j) r_k,      Γ = γᵐ Π_{k<m} d_k,
+
+    where d_k is 0 at a true termination and 1 elsewhere.
+    """
+
+    obs: Shaped[Tensor, "batch *shape"]
+    """Observations: uint8 (batch, height, width, 3·stack), or float32 vectors."""
+    action: Float[Tensor, "batch action"]
+    """The action taken at `obs`."""
+    reward: Float[Tensor, " batch"]
+    """The n-step return R."""
+    discount: Float[Tensor, " batch"]
+    """The factor Γ of the value at `next_obs`; 0 if the episode terminated on the way."""
+    next_obs: Shaped[Tensor, "batch *shape"]
+    """The observation m steps later."""

@@ -1,0 +1,120 @@
+"""Every file operation of a run folder: a handful of primitives that a test can fail one by one.
+
+Callers use them as `atomic.sync(...)`, through the module, so that replacing a primitive here
+replaces it everywhere. Only local durability is promised: data counts as written once `sync` has
+returned, a name once `sync_folder` has.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+PRIMITIVES = ("open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove")
+"""The operations that reach the disk, in the order a file usually meets them."""
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full. Free some space",
+    errno.EDQUOT: "the disk quota is used up. Free some space",
+    errno.EFBIG: "the file would exceed the largest size allowed. Raise the limit (ulimit -f)",
+    errno.EACCES: "the folder may not be written to. Change its permissions",
+    errno.EPERM: "the folder may not be written to. Change its permissions",
+    errno.EROFS: "the disk is read-only. Make it writable",
+    errno.ENOENT: "the folder has gone. Put it back (is the disk still mounted?)",
+    errno.ENOTDIR: "a part of that path is a file, not a folder. Choose another folder",
+    errno.EIO: "the disk reports an input/output error. Check it",
+}
+
+
+class DiskError(RuntimeError):
+    """The disk refused an operation: full, read-only, gone. Nothing saved before is harmed."""
+
+
+@contextlib.contextmanager
+def clear_errors(doing: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside the block into a `DiskError` that a person can act on."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}. Put that right")
+        raise DiskError(
+            f"{doing} failed in {path}: {reason}, then continue with --resume; "
+            f"the last checkpoint is intact."
+        ) from error
+
+
+def open_file(path: Path) -> int:
+    """A file descriptor for reading and writing; the file is made if it does not exist."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def allocate(fd: int, size: int) -> None:
+    """Reserve the first `size` bytes on the disk, so that a full disk is an error here and now."""
+    os.posix_fallocate(fd, 0, size)
+
+
+def write_at(fd: int, data: memoryview | bytes, offset: int) -> None:
+    """Write all of `data` at `offset`, however many calls the system needs for it."""
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(fd, rest, offset)
+        rest, offset = rest[written:], offset + written
+
+
+def sync(fd: int) -> None:
+    """Wait until the file's bytes are on the disk."""
+    os.fsync(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's names are on the disk: a rename counts only after this."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give a file its final name in one indivisible step, replacing what had that name."""
+    os.rename(source, target)
+
+
+def remove(path: Path) -> None:
+    """Delete a file; one that is already gone is no error."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """`open_file` for the length of a block."""
+    fd = open_file(path)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def replace(path: Path, *parts: bytes | memoryview) -> None:
+    """Write a file so that its name always shows either the old content or all of the new.
+
+    Written aside, synced, renamed, and the folder synced. A failure on the way leaves the old
+    content; what was written aside is taken away if the disk still allows it.
+    """
+    aside = path.with_name(path.name + ".part")
+    try:
+        remove(aside)  # what a killed process left may be longer than what we write
+        with opened(aside) as fd:
+            offset = 0
+            for part in parts:
+                write_at(fd, part, offset)
+                offset += len(part)
+            sync(fd)
+        rename(aside, path)
+        sync_folder(path.parent)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise

@@ -1,0 +1,329 @@
+"""Replay that stores every frame once and builds stacks and n-step returns when it is sampled.
+
+The observations of all episodes form one endless sequence of slots; slot i holds the newest frame
+of an observation and the action, reward and discount that led to it. The replay sees a window of
+the newest `capacity` slots. With age(i) = the steps since slot i's episode began:
+
+    obs(i)  = frames i − min(age(i), stack−1−k), k = 0 … stack−1      (oldest first)
+    m(i)    = the largest m ≤ n with slot i+m written and in the same episode
+    target  = Σ_{k<m} γᵏ (Π_{j<k} d_j) r_k  +  γᵐ (Π_{k<m} d_k) · V(obs(i+m))
+
+A window of steps that would pass the end of its episode, or the last slot written, is shortened
+and bootstraps from the last observation there. Published DrQ-v2 never samples the last n−1 starts
+of an episode; shortening uses them and stays an unbiased target.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nearsym.agents.batch import Batch
+from nearsym.errors import UsageError
+from nearsym.training.storage import SegmentLog
+
+SEGMENT_BYTES = 64 * 2**20
+
+
+class Replay:
+    """A window over the newest `capacity` observations, in memory or memory-mapped in `folder`.
+
+    `capacity` counts stored observations: an episode of T steps takes T + 1. Memory and disk are
+    taken segment by segment as it fills. Randomness is handed to `sample`; the replay has none.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity: int,
+        obs_shape: tuple[int, ...],
+        obs_dtype: Any,
+        action_size: int,
+        nstep: int = 3,
+        discount: float = 0.99,
+        frame_stack: int = 1,
+        folder: Path | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
+    ):
+        self.layout = _checked_layout(obs_shape, obs_dtype, action_size, frame_stack)
+        if capacity < nstep + frame_stack + 1:
+            raise UsageError(
+                f"A replay of {nstep} steps and stacks of {frame_stack} needs a capacity of at "
+                f"least {nstep + frame_stack + 1} observations, got {capacity}."
+            )
+        if nstep < 1 or not 0 <= discount <= 1:
+            raise UsageError(
+                f"nstep must be at least 1 and discount lie in [0, 1], got {nstep} and {discount}."
+            )
+        self.capacity = capacity
+        self.obs_shape = tuple(obs_shape)
+        self.frame_stack = frame_stack
+        self.nstep = nstep
+        self.discount = discount
+        self._channels = obs_shape[-1] // frame_stack
+        length = max(1, min(segment_bytes // self.layout.itemsize, math.ceil(capacity / 16)))
+        self._log = SegmentLog(self.layout, length=length, folder=folder)
+        self._slot = np.zeros(1, self.layout)
+        self._clear_columns()
+
+    def _clear_columns(self) -> None:
+        """The small fields again, as rings over the window: sampling gathers them in one step."""
+        self._columns = {
+            name: np.zeros((self.capacity, *field.shape), field.base)
+            for name in ("action", "reward", "discount", "age")
+            for field in (self.layout[name],)
+        }
+        self._episodes = 0  # episode starts inside the window
+        self._running = False
+
+    # ------------------------------------------------------------------ writing
+
+    def start(self, obs: np.ndarray) -> None:
+        """Begin an episode with its first observation, whose stack repeats one frame."""
+        frames = self._frames(obs)
+        if any(not np.array_equal(frame, frames[-1]) for frame in frames[:-1]):
+            raise UsageError(
+                "The first observation of an episode must repeat one frame in its whole stack; "
+                "these frames differ. Fill the stack with the first frame at reset."
+            )
+        self._append(frames[-1], 0.0, 0.0, 1.0, age=0)
+        self._running = True
+
+    def add(self, action: np.ndarray, reward: float, discount: float, next_obs: np.ndarray) -> None:
+        """Store one step; `discount` is 0 for a true termination and 1 otherwise."""
+        if not self._running:
+            raise UsageError("No episode is running in this replay. Call start(obs) first.")
+        if np.shape(action) != (self.layout["action"].shape):
+            raise UsageError(
+                f"This replay holds actions of shape {self.layout['action'].shape}, "
+                f"got {np.shape(action)}."
+            )
+        if not (np.all(np.isfinite(action)) and math.isfinite(reward) and 0 <= discount <= 1):
+            raise UsageError(
+                "A step needs a finite action and reward and a discount in [0, 1], got "
+                f"action {np.asarray(action)}, reward {reward}, discount {discount}."
+            )
+        frames = self._frames(next_obs)
+        age = int(self._columns["age"][(self._log.size - 1) % self.capacity]) + 1
+        for back, frame in enumerate(reversed(frames[:-1])):  # newest of the older ones first
+            if not np.array_equal(frame, self._frame(self._log.size - 1 - min(back, age - 1))):
+                raise UsageError(
+                    "Neighbouring observations of an episode must share their frames, one new "
+                    f"one per step; at step {age} they do not. Draw image noise once per frame."
+                )
+        self._append(frames[-1], action, reward, discount, age=age)
+        self._running = discount != 0.0
+
+    def _frames(self, obs: np.ndarray) -> list[np.ndarray]:
+        dtype = self.layout["obs"].base
+        if not isinstance(obs, np.ndarray) or obs.shape != self.obs_shape or obs.dtype != dtype:
+            raise UsageError(
+                f"This replay holds {dtype} observations of shape {self.obs_shape}, got "
+                f"{getattr(obs, 'dtype', type(obs).__name__)} {np.shape(obs)}."
+            )
+        channels = self._channels
+        return [obs[..., k * channels : (k + 1) * channels] for k in range(self.frame_stack)]
+
+    def _frame(self, slot: int) -> np.ndarray:
+        number, row = divmod(slot, self._log.length)
+        flat = self._log.segments[number]["obs"][row]
+        return flat.reshape(*self.obs_shape[:-1], self._channels)
+
+    def _append(
+        self, frame: np.ndarray, action: Any, reward: float, discount: float, *, age: int
+    ) -> None:
+        slot = self._slot[0]
+        slot["obs"] = frame.reshape(-1)
+        slot["action"], slot["reward"], slot["discount"], slot["age"] = (
+            action, reward, discount, age,
+        )  # fmt: skip
+        position, evicts = self._log.size % self.capacity, self._log.size >= self.capacity
+        self._log.append(self._slot)  # first: if the disk refuses, nothing has changed
+        self._episodes += (age == 0) - int(evicts and self._columns["age"][position] == 0)
+        for name, column in self._columns.items():
+            column[position] = slot[name]
+        self._log.drop(before=self._oldest())
+
+    # ------------------------------------------------------------------ the window
+
+    def _oldest(self) -> int:
+        return max(0, self._log.size - self.capacity)
+
+    def _first(self) -> int:
+        """The first slot in the window whose stack lies in it completely."""
+        slot = oldest = self._oldest()
+        while slot < self._log.size and slot - oldest < min(self._age(slot), self.frame_stack - 1):
+            slot += 1
+        return slot
+
+    def _age(self, slots: Any) -> Any:
+        return self._columns["age"][slots % self.capacity]
+
+    def __len__(self) -> int:
+        """How many transitions can be sampled."""
+        first = self._first()
+        if first >= self._log.size:
+            return 0
+        return self._log.size - first - self._episodes - int(self._age(first) > 0)
+
+    # ------------------------------------------------------------------ sampling
+
+    def sample(self, batch_size: int, rng: np.random.Generator) -> Batch:
+        """`batch_size` transitions, uniform with replacement over all that can be sampled."""
+        return self._gather(self._draw(batch_size, rng))
+
+    def _draw(self, batch_size: int, rng: np.random.Generator) -> np.ndarray:
+        """Slots that a step starts from, by rejection: the last slot of an episode is redrawn."""
+        if len(self) == 0:
+            raise UsageError("This replay holds no transition yet. Call start, then add.")
+        first, last = self._first(), self._log.size - 1
+        slots = rng.integers(first, last, size=batch_size)
+        while (redraw := np.flatnonzero(self._age(slots + 1) == 0)).size:
+            slots[redraw] = rng.integers(first, last, size=redraw.size)
+        return slots
+
+    def _gather(self, slots: np.ndarray) -> Batch:
+        steps, reward, discount = self._returns(slots)
+        action = self._columns["action"][(slots + 1) % self.capacity]
+        return Batch(
+            obs=torch.from_numpy(self._stacks(slots)),
+            action=torch.from_numpy(action),
+            reward=torch.from_numpy(reward.astype(np.float32)),
+            discount=torch.from_numpy(discount.astype(np.float32)),
+            next_obs=torch.from_numpy(self._stacks(slots + steps)),
+        )
+
+    def _returns(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """m, R and Γ of the n-step window that starts at each slot."""
+        steps = np.zeros_like(slots)
+        reward = np.zeros(slots.shape)
+        discount = np.ones(slots.shape)
+        inside = np.ones(slots.shape, bool)
+        for k in range(1, self.nstep + 1):
+            # Past the newest slot the ring shows the oldest: ask for "written" before "age".
+            inside &= slots + k < self._log.size
+            inside &= self._age(slots + k) > 0
+            position = (slots + k) % self.capacity
+            reward += np.where(inside, discount * self._columns["reward"][position], 0.0)
+            discount *= np.where(inside, self.discount * self._columns["discount"][position], 1.0)
+            steps += inside
+        return steps, reward, discount
+
+    def _stacks(self, slots: np.ndarray) -> np.ndarray:
+        """The stacked observations at `slots`, a fresh array of shape (batch, *obs_shape)."""
+        out = np.empty((len(slots), *self.obs_shape), self.layout["obs"].base)
+        flat = out.reshape(len(slots), -1)
+        if self.frame_stack == 1:
+            self._copy_plain(slots, flat)
+        else:
+            self._copy_stacked(slots, flat)
+        return out
+
+    def _copy_plain(self, slots: np.ndarray, out: np.ndarray) -> None:
+        numbers, rows = np.divmod(slots, self._log.length)
+        for number in np.unique(numbers):
+            here = np.flatnonzero(numbers == number)
+            out[here] = self._log.segments[int(number)]["obs"][rows[here]]
+
+    def _copy_stacked(self, slots: np.ndarray, out: np.ndarray) -> None:
+        """Interleave the frames' channels.
+
+        One strided copy per frame and channel: several times faster than moving pixels of three
+        bytes, for which numpy and torch have no inner loop.
+        """
+        stack, channels = self.frame_stack, self._channels
+        back = np.arange(stack - 1, -1, -1)
+        frames = slots[:, None] - np.minimum(back, self._age(slots)[:, None])  # (batch, stack)
+        numbers, rows = np.divmod(frames, self._log.length)
+        fields = {number: records["obs"] for number, records in self._log.segments.items()}
+        for target, number, row in zip(out, numbers.tolist(), rows.tolist(), strict=True):
+            for k in range(stack):
+                frame = fields[number[k]][row[k]]
+                for c in range(channels):
+                    target[k * channels + c :: stack * channels] = frame[c::channels]
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def commit(self, folder: Path | None = None) -> dict[str, Any]:
+        """Make the content durable in `folder` and return the plain data that `restore` takes.
+
+        Only what is new since the last commit is written. A memory-mapped replay has its own
+        folder. Call `release` once the checkpoint that holds the result is on the disk.
+        """
+        log = self._log.commit(self._folder(folder))
+        return {"replay": self._description(), "log": log}
+
+    def release(self, folder: Path | None = None) -> None:
+        """Delete segments that neither the window nor the last two checkpoints need."""
+        self._log.release(self._folder(folder))
+
+    def restore(self, state: dict[str, Any], folder: Path | None = None) -> None:
+        """Become the replay that was committed, bit for bit.
+
+        Raises `CorruptError` if its files do not match their checksums any more; the replay must
+        then be restored from another checkpoint before it is used.
+        """
+        if state["replay"] != self._description():
+            raise UsageError(
+                f"The saved replay has the settings {state['replay']}, this one has "
+                f"{self._description()}. Resume with the settings of the run."
+            )
+        self._clear_columns()
+        self._log.restore(state["log"], self._folder(folder))
+        for slot in range(self._oldest(), self._log.size, self._log.length):
+            self._restore_columns(slot // self._log.length)
+        if self._log.size > 0:
+            self._restore_columns((self._log.size - 1) // self._log.length)
+            self._running = self._columns["discount"][(self._log.size - 1) % self.capacity] != 0
+        self._episodes = int(np.sum(self._age(np.arange(self._oldest(), self._log.size)) == 0))
+
+    def _restore_columns(self, number: int) -> None:
+        start, length = number * self._log.length, self._log.length
+        slots = np.arange(max(start, self._oldest()), min(start + length, self._log.size))
+        for name, column in self._columns.items():
+            column[slots % self.capacity] = self._log.segments[number][name][slots - start]
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "capacity": self.capacity,
+            "obs_shape": list(self.obs_shape),
+            "obs_dtype": str(self.layout["obs"].base),
+            "action_size": self.layout["action"].shape[0],
+            "nstep": self.nstep,
+            "discount": self.discount,
+            "frame_stack": self.frame_stack,
+            "segment_length": self._log.length,
+        }
+
+    def _folder(self, folder: Path | None) -> Path:
+        if self._log.folder is not None:
+            return self._log.folder
+        if folder is None:
+            raise UsageError("A replay in memory needs the folder that its segments are saved in.")
+        return folder
+
+
+def _checked_layout(
+    obs_shape: tuple[int, ...], obs_dtype: Any, action_size: int, frame_stack: int
+) -> np.dtype:
+    """The record of one slot; small fields first, so that all of them are aligned."""
+    dtype = np.dtype(obs_dtype)
+    if dtype not in (np.uint8, np.float32):
+        raise UsageError(f"A replay holds uint8 images or float32 vectors, got {dtype}.")
+    if len(obs_shape) == 0 or frame_stack < 1 or obs_shape[-1] % frame_stack != 0:
+        raise UsageError(
+            f"The last axis of an observation must hold a stack of {frame_stack} frames, "
+            f"got the shape {tuple(obs_shape)}."
+        )
+    if action_size < 1:
+        raise UsageError(f"An action has at least one component, got {action_size}.")
+    fields = [
+        ("action", np.dtype("<f4"), (action_size,)),
+        ("reward", np.dtype("<f4")),
+        ("discount", np.dtype("<f4")),
+        ("age", np.dtype("<i4")),
+        ("obs", dtype.newbyteorder("<"), (math.prod(obs_shape) // frame_stack,)),
+    ]
+    return np.dtype(fields, align=True)
