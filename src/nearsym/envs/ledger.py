@@ -1,0 +1,53 @@
+"""Filling orders: whole shares, sells before buys, cash never negative, a fee on both sides."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+_ROUNDING = 1.0 - 1e-12  # keeps a scaled bill below the cash that pays it
+
+
+class Fill(NamedTuple):
+    """What became of the orders of one day."""
+
+    cash: float
+    shares: np.ndarray
+    """Holdings afterwards, int64."""
+    traded: np.ndarray
+    """Shares bought (positive) and sold (negative), int64."""
+    volume: float
+    """Money that changed hands: Σ |traded|·price."""
+    costs: float
+    """Fees: cost · volume."""
+
+
+def fill_orders(
+    cash: float, shares: np.ndarray, orders: np.ndarray, prices: np.ndarray, cost: float
+) -> Fill:
+    """Execute whole-share orders, none of them beyond what holdings and cash allow.
+
+        sold   = min(−orders⁺, shares)                     first: never short
+        cash   ← cash + (1 − cost) Σ sold·price
+        bought = ⌊f · orders⁺⌋,  f = min(1, cash / ((1 + cost) Σ orders⁺·price))
+        cash   ← cash − (1 + cost) Σ bought·price ≥ 0
+
+    If the buys cost more than there is, all are scaled by the same f and rounded down: no ticker
+    has priority, so permuting the tickers permutes the fill. The paper's cash equation would pay
+    the fee to the seller; here both sides pay it.
+
+    >>> fill_orders(1000.0, np.array([5, 0]), np.array([-9, 3]), np.array([10.0, 100.0]), 0.0)[:2]
+    (750.0, array([0, 3]))
+    """
+    sold = np.minimum(np.maximum(-orders, 0), shares)
+    proceeds = float(sold @ prices)
+    cash = cash + proceeds - cost * proceeds
+    bought = np.maximum(orders, 0)
+    spent = float(bought @ prices)
+    bill = spent + cost * spent
+    if bill > cash:
+        bought = np.floor(bought * (cash / bill * _ROUNDING)).astype(np.int64)
+        spent = float(bought @ prices)
+        bill = spent + cost * spent
+    traded = bought - sold
+    volume = proceeds + spent
+    return Fill(cash - bill, shares + traded, traded, volume, cost * volume)

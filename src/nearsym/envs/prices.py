@@ -1,0 +1,250 @@
+"""Market data that has passed the door: a complete, positive, dated table.
+
+table = load_prices()                                # the embedded 20 stocks
+table = load_prices("mine.parquet", late="drop")
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from nearsym.envs.price_checks import find_problems
+from nearsym.envs.price_files import BARS, Problem, RawPrices, read_prices, row_of
+from nearsym.errors import MissingExtraError, UsageError, unknown_name
+
+Late = Literal["refuse", "drop"]
+Splits = Literal["refuse", "accept"]
+
+EMBEDDED = "embedded"
+"""The name of the default data: the 20 US stocks that the skfolio wheel ships."""
+
+
+@dataclass(frozen=True, eq=False)
+class PriceTable:
+    """Daily prices, every cell positive, every day once and in order; all arrays are read-only."""
+
+    dates: np.ndarray
+    """(days,) datetime64[D], strictly increasing."""
+    tickers: tuple[str, ...]
+    """What can be traded; the order of the columns and of an action."""
+    close: np.ndarray
+    """(days, tickers) adjusted closes, float64."""
+    open: np.ndarray | None = None
+    """(days, tickers), or None in data of closes only; `high` and `low` likewise."""
+    high: np.ndarray | None = None
+    low: np.ndarray | None = None
+    index: np.ndarray | None = None
+    """(days,) closing level of the market index (a column named like ^DJI): never traded."""
+    index_name: str = ""
+    source: str = "memory"
+    """Where the prices came from, for messages and records."""
+    dropped: tuple[str, ...] = field(default=())
+    """Tickers left out because they start late, by the reader's choice."""
+
+    def __post_init__(self) -> None:
+        days, stocks = len(self.dates), len(self.tickers)
+        object.__setattr__(self, "dates", _frozen(self.dates, "datetime64[D]"))
+        object.__setattr__(self, "tickers", tuple(self.tickers))
+        for name, shape in {
+            "close": (days, stocks),
+            **dict.fromkeys(BARS, (days, stocks)),
+            "index": (days,),
+        }.items():
+            values = getattr(self, name)
+            if values is None:
+                continue
+            values = _frozen(values, np.float64)
+            if values.shape != shape:
+                raise UsageError(
+                    f"A price table of {days} days and {stocks} tickers needs {name} of shape "
+                    f"{shape}, got {values.shape}."
+                )
+            if not (np.isfinite(values).all() and (values > 0).all()):
+                row, *column = np.argwhere(~(np.isfinite(values) & (values > 0)))[0]
+                where = self.tickers[column[0]] if column else self.index_name
+                raise UsageError(
+                    f"A price table needs positive {name} prices, got {values[row, *column]} on "
+                    f"{self.dates[row]}, column {where}."
+                )
+            object.__setattr__(self, name, values)
+        if days < 2 or stocks < 1 or not (np.diff(self.dates) > np.timedelta64(0, "D")).all():
+            raise UsageError(
+                "A price table needs at least one ticker and two days in increasing order, each "
+                f"once; got {days} days, {stocks} tickers."
+            )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of days, tickers and prices: the same numbers hash alike from any file format."""
+        fields = {name: getattr(self, name) for name in ("close", *BARS, "index")}
+        names = (*self.tickers, self.index_name)
+        return content_hash(self.dates, names, {k: v for k, v in fields.items() if v is not None})
+
+    def rows(self, days: slice) -> "PriceTable":
+        """The same table over some of its days."""
+        names = ("dates", "close", *BARS, "index")
+        values = {name: getattr(self, name) for name in names}
+        cut: dict[str, Any] = {k: None if v is None else v[days] for k, v in values.items()}
+        return replace(self, **cut)
+
+    def bar(self, name: str) -> np.ndarray:
+        """The opens, highs or lows of data that has them."""
+        values = getattr(self, name)
+        if values is None:
+            raise UsageError(f"{self.source} has no {name} prices: give OHLC data.")
+        return values
+
+    def __repr__(self) -> str:
+        return (
+            f"PriceTable({len(self.tickers)} tickers, {len(self.dates)} days "
+            f"{self.dates[0]}…{self.dates[-1]}, from {self.source})"
+        )
+
+
+def load_prices(
+    data: str | Path | PriceTable = EMBEDDED,
+    *,
+    tickers: Sequence[str] | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    late: Late = "refuse",
+    splits: Splits = "refuse",
+) -> PriceTable:
+    """A checked table from the embedded data, a file, or a table that exists already.
+
+    `tickers`, `start` and `end` (exclusive) cut the table before it is judged. Tickers that start
+    late are refused or dropped by `late`; jumps that look like unadjusted splits are refused or
+    accepted by `splits`. Every other problem is refused. Nothing is ever filled in.
+    """
+    for name, value, choices in (
+        ("choice for late tickers", late, ("refuse", "drop")),
+        ("choice for suspected splits", splits, ("refuse", "accept")),
+    ):
+        if value not in choices:
+            raise unknown_name(name, value, choices)
+    if isinstance(data, PriceTable):
+        raw = _as_raw(data)
+    elif str(data) == EMBEDDED:
+        raw = _as_raw(_embedded())
+    else:
+        raw = read_prices(data)
+    raw = select(raw, tickers=tickers, start=start, end=end)
+    problems = find_problems(raw)
+    accepted = {"late"} if late == "drop" else set()
+    if splits == "accept" or str(data) == EMBEDDED:
+        # The embedded data has one suspect, RRC on 1990-04-10, long before the paper's years.
+        accepted.add("split")
+    refused = [problem for problem in problems if problem.kind not in accepted]
+    if refused:
+        more = f" (and {len(refused) - 1} more: nearsym data check)" if len(refused) > 1 else ""
+        raise UsageError(f"{raw.source}: {refused[0].text}{more}")
+    return _as_table(raw, {p.column for p in problems if p.kind == "late"})
+
+
+def select(
+    raw: RawPrices, *, tickers: Sequence[str] | None, start: str | None, end: str | None
+) -> RawPrices:
+    """The wanted tickers (an index column stays) and days; rows keep their number in the file."""
+    columns = list(range(len(raw.tickers)))
+    if tickers is not None:
+        missing = [name for name in tickers if name not in raw.tickers]
+        if missing:
+            raise unknown_name(f"ticker in {raw.source}", missing[0], raw.tickers)
+        indices = [i for i in columns if raw.tickers[i].startswith("^")]
+        wanted = [raw.tickers.index(name) for name in tickers]
+        columns = list(dict.fromkeys(wanted + indices))
+    first = 0 if start is None else row_of(raw.dates, start)
+    last = len(raw.dates) if end is None else row_of(raw.dates, end)
+    if last - first < 2:
+        raise UsageError(
+            f"{raw.source} has {max(last - first, 0)} days from {start or 'its start'} to "
+            f"{end or 'its end'}: it covers {raw.dates[0]}…{raw.dates[-1]}."
+        )
+    days, names = slice(first, last), {raw.tickers[i] for i in columns}
+    low, high = str(raw.dates[first]), str(raw.dates[last - 1])
+
+    def inside(problem: Problem) -> bool:
+        kept = problem.column is None or problem.column in names
+        return kept and (problem.date is None or low <= problem.date <= high)
+
+    return RawPrices(
+        dates=raw.dates[days],
+        tickers=tuple(raw.tickers[i] for i in columns),
+        fields={name: values[days][:, columns] for name, values in raw.fields.items()},
+        rows=raw.rows[days][:, columns],
+        source=raw.source,
+        problems=tuple(problem for problem in raw.problems if inside(problem)),
+    )
+
+
+def content_hash(dates: np.ndarray, names: Sequence[str], fields: dict[str, np.ndarray]) -> str:
+    """SHA-256 over names, days and prices in one fixed byte layout."""
+    digest = hashlib.sha256("\n".join(names).encode())
+    digest.update(np.asarray(dates, dtype="datetime64[D]").astype("<i8").tobytes())
+    for name in sorted(fields):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(fields[name], dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _as_table(raw: RawPrices, dropped: set[str | None]) -> PriceTable:
+    stocks = [
+        i for i, name in enumerate(raw.tickers) if name not in dropped and not name.startswith("^")
+    ]
+    indices = [
+        i for i, name in enumerate(raw.tickers) if name not in dropped and name.startswith("^")
+    ]
+    if len(indices) > 1:
+        names = ", ".join(raw.tickers[i] for i in indices)
+        raise UsageError(f"{raw.source} holds several indices ({names}). Leave all but one out.")
+    if not stocks:
+        raise UsageError(f"{raw.source} leaves no ticker to trade.")
+    fields = {name: values[:, stocks] for name, values in raw.fields.items()}
+    return PriceTable(
+        dates=raw.dates,
+        tickers=tuple(raw.tickers[i] for i in stocks),
+        index=raw.fields["close"][:, indices[0]] if indices else None,
+        index_name=raw.tickers[indices[0]] if indices else "",
+        source=raw.source,
+        dropped=tuple(name for name in raw.tickers if name in dropped),
+        **fields,
+    )
+
+
+def _as_raw(table: PriceTable) -> RawPrices:
+    fields = {name: getattr(table, name) for name in ("close", *BARS)}
+    fields = {name: values for name, values in fields.items() if values is not None}
+    names = table.tickers
+    if table.index is not None:  # rides along as one more column, whatever bars the others have
+        fields = {name: np.column_stack([v, table.index]) for name, v in fields.items()}
+        names = (*names, table.index_name)
+    rows = np.broadcast_to(np.arange(1, len(table.dates) + 1)[:, None], fields["close"].shape)
+    return RawPrices(table.dates, names, fields, rows, table.source)
+
+
+@lru_cache(maxsize=1)
+def _embedded() -> PriceTable:
+    try:
+        from skfolio.datasets import load_sp500_dataset, load_sp500_index
+    except ImportError as error:
+        raise MissingExtraError("The embedded market data", "trading") from error
+    prices = load_sp500_dataset()
+    return PriceTable(
+        dates=prices.index.to_numpy(),
+        tickers=tuple(prices.columns),
+        close=prices.to_numpy(),
+        index=load_sp500_index().reindex(prices.index).to_numpy()[:, 0],
+        index_name="^GSPC",
+        source="embedded (skfolio, 20 US stocks)",
+    )
+
+
+def _frozen(values: np.ndarray, dtype: np.typing.DTypeLike) -> np.ndarray:
+    values = np.array(values, dtype=dtype)
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,307 @@
+"""The trading task: a window of market days, whole-share orders, and honest accounts.
+
+A decision on day t sees data up to t's close. With `fill="close"` (the paper) it is filled at the
+very close it sees; with `fill="next_open"` at the next day's open. Either way the step ends at the
+close of day t + 1, and the reward is the change of the portfolio's value in per cent of the
+starting cash.
+"""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from nearsym.envs.features import CLIP, market_features
+from nearsym.envs.indicators import choose, missing
+from nearsym.envs.ledger import fill_orders
+from nearsym.envs.prices import EMBEDDED, Late, PriceTable, Splits, load_prices
+from nearsym.envs.split import Part, Split, as_split
+from nearsym.errors import UsageError, unknown_name
+
+ENV_ID = "nearsym/trading-v0"
+"""Its name in Gymnasium; `envs/registry.py` registers it."""
+_PERCENT = 100.0
+
+
+class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
+    """Buy and sell up to `max_shares` of each ticker a day.
+
+    Observation: float32 vector of window × features, time-major, oldest day first:
+    `obs.reshape(env.unwrapped.window, -1)`, columns named by `env.unwrapped.features`:
+
+        cash            log(1 + c/c₀)
+        holdings/TIC    log(1 + N·h·p/c₀): the position's worth in equal shares of the start cash
+        price/TIC …     market features, normalised by the training period
+
+    Holdings and cash in the window are those of each past day, as they were before its trade; days
+    before the episode show the starting cash. All features lie in [−10, 10].
+
+    Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
+    is filled. Reward: 100·(V' − V)/c₀. The last day of the part truncates; nothing terminates.
+
+    `info` carries `value`, `cash`, `shares`, `costs` and `turnover` (traded money over value) of
+    the step and the `date` that the observation ends on.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 (gymnasium declares it so)
+
+    def __init__(
+        self,
+        table: PriceTable,
+        dates: Split,
+        part: Part,
+        *,
+        window: int = 9,
+        fill: Literal["close", "next_open"] = "close",
+        temporal: Literal["T", "ST"] = "T",
+        cost: float = 0.001,
+        max_shares: int = 100,
+        cash: float = 1_000_000.0,
+        indicators: Sequence[str] | None = None,
+        random_start: bool = False,
+        episode_days: int | None = None,
+        foresight: bool = False,
+    ):
+        _check_options(table, window, fill, temporal, cost, max_shares, cash)
+        self.table = table
+        self.dates = dates
+        self.part = part
+        self.window = window
+        self.fill = fill
+        self.temporal = temporal
+        """The symmetry of time that networks may use: T or ST. It is no finite group acting on a
+        window of days, so the task declares no `symmetry`."""
+        self.cost = cost
+        self.max_shares = max_shares
+        self.initial_cash = float(cash)
+        self.indicators = choose(table, indicators)
+        self.left_out = missing(table)
+        """Indicators that the data does not allow."""
+        self.random_start = random_start
+        self.episode_days = episode_days
+        self.foresight = foresight
+
+        market = market_features(table, dates, indicators=indicators, foresight=foresight)
+        self._market = market.values
+        self._first, self._last = _usable_days(
+            table, dates, part, market.first + window - 1, episode_days
+        )
+        self._iso_dates = [str(day) for day in table.dates]
+        stocks = len(table.tickers)
+        self.features = ("cash", *(f"holdings/{name}" for name in table.tickers), *market.names)
+        """Names of the columns of a day, in order."""
+        size = window * len(self.features)
+        self.observation_space = gym.spaces.Box(-CLIP, CLIP, (size,), dtype=np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (stocks,), dtype=np.float32)
+
+        self._day = self._end = -1  # no episode yet
+        self._cash = self.initial_cash
+        self._shares = np.zeros(stocks, dtype=np.int64)
+        self._history = np.zeros((window, 1 + stocks), dtype=np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        days = self.episode_days
+        start = self._first
+        if self.random_start:
+            latest = self._last - (1 if days is None else days)
+            start = int(self.np_random.integers(self._first, latest + 1))
+        self._day = start
+        self._end = self._last if days is None else start + days
+        self._cash = self.initial_cash
+        self._shares = np.zeros_like(self._shares)
+        self._history[:] = self._portfolio_features()
+        return self.observe(), self._info(self._value(), 0.0, 0.0)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        orders = self._orders(action)
+        before = self._value()
+        today, tomorrow = self.table.close[self._day], self._day + 1
+        prices = today if self.fill == "close" else self.table.bar("open")[tomorrow]
+        filled = fill_orders(self._cash, self._shares, orders, prices, self.cost)
+        self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
+        self._history[:-1] = self._history[1:]
+        self._history[-1] = self._portfolio_features()
+        after = self._value()
+        reward = _PERCENT * (after - before) / self.initial_cash
+        info = self._info(after, filled.costs, filled.volume / before)
+        return self.observe(), reward, False, self._day == self._end, info
+
+    def observe(self) -> np.ndarray:
+        """The observation of the present state."""
+        day, split = self._day, self._history.shape[1]
+        obs = np.empty((self.window, len(self.features)), dtype=np.float32)
+        obs[:, :split] = self._history
+        obs[:, split:] = self._market[day - self.window + 1 : day + 1]
+        return obs.reshape(-1)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """All that the continuation depends on, as plain arrays."""
+        generator = self.np_random.bit_generator.state
+        words = [generator["state"]["state"], generator["state"]["inc"]]
+        halves = [half for word in words for half in (word >> 64, word & (2**64 - 1))]
+        random = [*halves, generator["has_uint32"], generator["uinteger"]]
+        return {
+            "day": np.array(self._day),
+            "end": np.array(self._end),
+            "cash": np.array(self._cash),
+            "shares": self._shares.copy(),
+            "history": self._history.copy(),
+            "random": np.array(random, dtype=np.uint64),
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Restore what `get_state` gave: the continuation is bit-identical."""
+        for name, now in self.get_state().items():
+            if name not in state or np.shape(state[name]) != now.shape:
+                arrived = np.shape(state[name]) if name in state else "nothing"
+                raise UsageError(
+                    f"A trading state needs {name!r} of shape {now.shape}, got {arrived}. "
+                    "Was it taken from an environment with other tickers or window?"
+                )
+        self._day, self._end = int(state["day"]), int(state["end"])
+        self._cash = float(state["cash"])
+        self._shares = np.array(state["shares"], dtype=np.int64)
+        self._history = np.array(state["history"], dtype=np.float32)
+        a, b, c, d, has_uint32, uinteger = (int(word) for word in state["random"])
+        generator = self.np_random.bit_generator
+        generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": (a << 64) | b, "inc": (c << 64) | d},
+            "has_uint32": has_uint32,
+            "uinteger": uinteger,
+        }
+
+    def _orders(self, action: np.ndarray) -> np.ndarray:
+        """Whole shares from an action; refuses before anything has changed."""
+        if self._day < 0 or self._day >= self._end:
+            raise UsageError("The episode is over or has not begun. Call reset() before step().")
+        action = np.asarray(action, dtype=np.float64)
+        if action.shape != self._shares.shape:
+            raise UsageError(
+                f"An action needs shape {self._shares.shape}, one number a ticker, got "
+                f"{action.shape}."
+            )
+        if not np.abs(action).max() <= 1.0 + 1e-6:  # also false for NaN
+            worst = int(np.argmax(np.where(np.isnan(action), np.inf, np.abs(action))))
+            raise UsageError(
+                f"Actions lie in [−1, 1], got {action[worst]} for {self.table.tickers[worst]}. "
+                "The state has not changed."
+            )
+        return np.rint(action.clip(-1.0, 1.0) * self.max_shares).astype(np.int64)
+
+    def _value(self) -> float:
+        return self._cash + float(self._shares @ self.table.close[self._day])
+
+    def _portfolio_features(self) -> np.ndarray:
+        row = np.empty(1 + len(self._shares))
+        row[0] = self._cash
+        row[1:] = len(self._shares) * self._shares * self.table.close[self._day]
+        return np.minimum(np.log1p(row / self.initial_cash), CLIP)
+
+    def _info(self, value: float, costs: float, turnover: float) -> dict[str, Any]:
+        return {
+            "value": value,
+            "cash": self._cash,
+            "shares": self._shares.copy(),
+            "costs": costs,
+            "turnover": turnover,
+            "date": self._iso_dates[self._day],
+        }
+
+
+def make_trading(
+    *,
+    data: str | Path | PriceTable = EMBEDDED,
+    split: Part = "train",
+    dates: Split | str | None = None,
+    symmetry: Literal["T", "ST"] = "T",
+    tickers: Sequence[str] | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    late: Late = "refuse",
+    splits: Splits = "refuse",
+    **options: Any,
+) -> TradingEnv:
+    """The trading task on embedded data, a file or a `PriceTable`.
+
+    `split` is the part to trade in, `dates` its borders (the paper's by default; text as in
+    `Split.parse`). `tickers`, `start`, `end`, `late`, `splits` as in `load_prices`; the other
+    options are those of `TradingEnv`.
+    """
+    known = inspect.signature(TradingEnv).parameters
+    for name in options:
+        if name not in known:
+            raise unknown_name("option of trading", name, _option_names())
+    loading: dict[str, Any] = {
+        "tickers": tickers,
+        "start": start,
+        "end": end,
+        "late": late,
+        "splits": splits,
+    }
+    table = load_prices(data, **loading)
+    env = TradingEnv(table, as_split(dates), split, temporal=symmetry, **options)
+    chosen = {"data": data, "split": split, "dates": dates, "symmetry": symmetry}
+    env.spec = EnvSpec(
+        ENV_ID, "nearsym.envs.trading:make_trading", kwargs={**chosen, **loading, **options}
+    )
+    return env
+
+
+def _option_names() -> list[str]:
+    named = [
+        *inspect.signature(make_trading).parameters,
+        *inspect.signature(TradingEnv).parameters,
+    ]
+    return [name for name in named if name not in ("options", "table", "part", "temporal")]
+
+
+def _usable_days(
+    table: PriceTable, dates: Split, part: Part, needed: int, episode_days: int | None
+) -> tuple[int, int]:
+    """First and last day of a part that have a full window of existing indicators."""
+    days = dates.days(table, part)
+    first, last = max(days.start, needed), days.stop - 1
+    shortest = 1 if episode_days is None else episode_days
+    if shortest < 1 or last - first < shortest:
+        raise UsageError(
+            f"The {part} part of {dates} has {max(last - first, 0)} trading steps in "
+            f"{table.source} once the window and the indicators are filled ({needed} days); "
+            f"an episode needs {shortest} (at least 1). Choose other dates or a shorter episode."
+        )
+    return first, last
+
+
+def _check_options(
+    table: PriceTable,
+    window: int,
+    fill: str,
+    temporal: str,
+    cost: float,
+    max_shares: int,
+    cash: float,
+) -> None:
+    if fill not in ("close", "next_open"):
+        raise unknown_name("fill", fill, ("close", "next_open"))
+    if temporal not in ("T", "ST"):
+        raise unknown_name("time symmetry", temporal, ("T", "ST"))
+    if fill == "next_open" and table.open is None:
+        raise UsageError(
+            f"fill='next_open' needs open prices, and {table.source} has none. "
+            "Give OHLC data, or use fill='close'."
+        )
+    for name, value, good, wanted in (
+        ("window", window, window >= 1, "at least 1"),
+        ("cost", cost, 0 <= cost < 1, "in [0, 1), a fraction of the traded money"),
+        ("max_shares", max_shares, max_shares >= 1, "at least 1"),
+        ("cash", cash, np.isfinite(cash) and cash > 0, "positive"),
+    ):
+        if not good:
+            raise UsageError(f"{name} must be {wanted}, got {value}.")
