@@ -63,7 +63,9 @@ def _orthogonal_filter(layer: Any) -> Tensor:
     filters = layer.contract(matrix)
     if not torch.allclose(layer.expand(filters), matrix, atol=1e-4):
         raise UsageError(f"{layer} has a representation that is not orthogonal: use another start.")
-    return filters
+    # What acts only once relaxed weights differ is drawn too, at the scale of the rest.
+    idle = drawn - layer.contract(layer.expand(drawn))
+    return filters + idle * (filters.norm() / drawn.norm())
 
 
 def _from_blocks(layer: GroupLinear, signs: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ def _warn_once(layer: str, kernel: int, stride: int, padding: int, size: int) ->
 def _window(layer: Any) -> tuple[int, int, int]:
     """(kernel, stride, padding) of a convolution or pooling with square windows."""
     kernel, stride, padding = layer.kernel_size, layer.stride, layer.padding
-    return tuple(v[0] if isinstance(v, tuple) else v for v in (kernel, stride, padding))  # type: ignore[return-value]
+    return tuple(v[0] if isinstance(v, tuple) else v for v in (kernel, stride, padding))
 
 
 def _overhang(n: int, window: tuple[int, int, int]) -> int:
