@@ -1,0 +1,277 @@
+"""Every kernel that a steerable convolution may have: solutions of the kernel constraint.
+
+    ψ(hy) = ρ_out(h) ψ(y) ρ_in(h)⁻¹   for all h in G and all offsets y        (paper, Appendix)
+
+The solutions form a linear space; `kernel_basis` finds a basis once for each question and keeps it.
+Groups that map the pixel grid to itself (flips, quarter turns) are solved pixel by pixel, exactly
+and completely. All others, SO(2) and O(2) among them, are solved on rings: circular harmonics up to
+a band limit, times a Gaussian in the radius (Weiler & Cesa 2019, arXiv:1911.08251).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from jaxtyping import Float
+
+from nearsym.errors import UsageError
+from nearsym.groups.catalog import cyclic, dihedral
+from nearsym.groups.group import FiniteGroup
+from nearsym.groups.planar import PlanarRepresentation, planar_irrep
+from nearsym.groups.representation import Representation
+
+AnyRepresentation = Representation | PlanarRepresentation
+
+
+@dataclass(frozen=True)
+class Rings:
+    """How kernels are sampled where the group does not fit the grid."""
+
+    width: float = 0.6
+    """Standard deviation of each ring's Gaussian profile, in pixels."""
+    band: float = 2.0
+    """Highest angular frequency on a ring, as a multiple of its radius in pixels. A circle of
+    radius r crosses about 2πr pixels, so π would be the limit of what the grid can tell apart."""
+
+    def __post_init__(self) -> None:
+        if not self.width > 0 or not self.band >= 0:
+            raise UsageError(
+                f"Rings need a width > 0 and a band ≥ 0, got width {self.width}, band {self.band}."
+            )
+
+    def radii(self, kernel_size: int) -> np.ndarray:
+        """0, 1, 2, … pixels for odd kernels, ½, 1½, … for even ones."""
+        return np.arange((kernel_size - 1) % 2 / 2, kernel_size / 2, 1.0)
+
+    def frequencies(self, radius: float) -> range:
+        return range(int(np.floor(self.band * radius + 1e-9)) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelBasis:
+    """A basis of the kernels between two representations, with what a layer needs beside it."""
+
+    values: Float[np.ndarray, "basis out in offsets"]
+    """ψ_k(y), each scaled so that its largest entry is ±1. Offsets run along rows of the kernel."""
+    relaxation: Float[np.ndarray, "basis offsets weights"]
+    """How relaxed weights reach the offsets: w_k(y) = Σ_r relaxation[k, y, r] · relaxed[k, r]."""
+    std: Float[np.ndarray, "basis"]
+    """The standard deviation of coefficients that gives every output coordinate variance 1 for
+    independent inputs of variance 1 in one channel."""
+
+
+@cache
+def kernel_basis(
+    in_rep: AnyRepresentation, out_rep: AnyRepresentation, kernel_size: int, rings: Rings
+) -> KernelBasis:
+    """All kernels of kernel_size × kernel_size pixels from one representation to another."""
+    _check(in_rep, out_rep)
+    if (
+        isinstance(in_rep, Representation)
+        and isinstance(out_rep, Representation)
+        and _fits_grid(in_rep.group)
+    ):
+        values, relaxation = _pixel_basis(in_rep, out_rep, kernel_size)
+    else:
+        values, relaxation = _ring_basis(in_rep, out_rep, kernel_size, rings)
+    if len(values) == 0:
+        raise UsageError(
+            f"There is no {in_rep.group}-equivariant {kernel_size}×{kernel_size} kernel from "
+            f"{in_rep} to {out_rep}: only zero satisfies the constraint. Choose another "
+            "representation, a larger kernel or a wider band."
+        )
+    values = values / np.abs(values).max(axis=(1, 2, 3), keepdims=True)
+    return KernelBasis(values, relaxation, _initial_std(values, out_rep))
+
+
+def angular_basis(
+    in_rep: AnyRepresentation, out_rep: AnyRepresentation, frequency: int
+) -> Float[np.ndarray, "basis harmonics out in"]:
+    """Solutions A(φ) = M₀ cos kφ + M₁ sin kφ of the constraint on a circle, for one frequency k.
+
+    Each is given by its matrices M (one at k = 0). Together over all k they are the solutions
+    tabulated by Weiler & Cesa (2019): for SO(2) the frequencies |m − n| and m + n between irreps n
+    and m.
+    """
+    _check(in_rep, out_rep)
+    source, target = _finite(in_rep, out_rep, frequency)
+    harmonic = planar_irrep(frequency, source.group)
+    found = _invariants((harmonic.matrices, target.matrices, _dual(source)))
+    return found.reshape(-1, harmonic.size, target.size, source.size)
+
+
+def fixed_vectors(rep: AnyRepresentation) -> Float[np.ndarray, "basis coordinates"]:
+    """A basis of the vectors that no element moves: where a bias may point."""
+    finite, _ = _finite(rep, rep, 0)
+    found = _invariants((finite.matrices,))
+    return found / np.abs(found).max(axis=1, keepdims=True) if len(found) else found
+
+
+def coordinate_blocks(rep: AnyRepresentation) -> list[np.ndarray]:
+    """The smallest sets of coordinates that the matrices do not mix with others."""
+    finite, _ = _finite(rep, rep, 0)
+    reach = np.abs(finite.matrices).max(axis=0) > 1e-12
+    reach |= reach.T
+    for _ in range(rep.size.bit_length()):
+        reach = (reach.astype(int) @ reach.astype(int)) > 0
+    first = reach.argmax(axis=1)
+    return [np.flatnonzero(first == i) for i in np.unique(first)]
+
+
+def offsets(kernel_size: int) -> Float[np.ndarray, "offsets 2"]:
+    """The points (x, y) of a kernel's pixels, row by row; x to the right, y up."""
+    line = np.arange(kernel_size) - (kernel_size - 1) / 2
+    return np.stack([np.tile(line, kernel_size), np.repeat(-line, kernel_size)], axis=1)
+
+
+def _pixel_basis(
+    in_rep: Representation, out_rep: Representation, kernel_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve at one offset y₀ of each orbit under its stabiliser, then carry the solution around.
+
+    Relaxed weights belong to the elements: w_k(y) is the mean of relaxed[k, h] over the h with
+    h·y₀ = y. Equal over h they change nothing; equal on the cosets Kh they keep the subgroup K.
+    """
+    group = in_rep.group
+    moves = _moved_offsets(group, kernel_size)  # (g, offset) -> offset
+    elements, weights = [], []
+    for start in range(kernel_size**2):
+        orbit = moves[:, start]
+        if start != orbit.min():
+            continue
+        still = np.flatnonzero(orbit == start)
+        found = _invariants((out_rep.matrices[still], _dual(in_rep)[still]))
+        found = found.reshape(-1, out_rep.size, in_rep.size)
+        values = np.zeros((*found.shape, kernel_size**2))
+        values[..., orbit] = np.einsum(
+            "gij,kjl,glm->kimg", out_rep.matrices, found, in_rep.matrices[group.inverse]
+        )
+        reached = (orbit[None, :] == np.arange(kernel_size**2)[:, None]) / len(still)
+        elements.append(values)
+        weights.append(np.broadcast_to(reached, (len(found), *reached.shape)))
+    return np.concatenate(elements), np.concatenate(weights)
+
+
+def _ring_basis(
+    in_rep: AnyRepresentation, out_rep: AnyRepresentation, kernel_size: int, rings: Rings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Circular harmonics times a Gaussian in the radius, sampled at the pixels.
+
+    Relaxed weights belong to the offsets: w_k(y) = relaxed[k, y]. The origin, which is its own
+    orbit and can break nothing, takes their mean.
+    """
+    points = offsets(kernel_size)
+    radius, angle = np.hypot(*points.T), np.arctan2(points[:, 1], points[:, 0])
+    sampled = []
+    for ring in rings.radii(kernel_size):
+        profile = np.exp(-0.5 * ((radius - ring) / rings.width) ** 2)
+        for k in rings.frequencies(ring):
+            harmonics = np.stack([np.cos(k * angle), np.sin(k * angle)][: 2 if k else 1])
+            harmonics[:, (radius == 0) & (k > 0)] = (
+                0.0  # no direction, so only k = 0, at the origin
+            )
+            matrices = angular_basis(in_rep, out_rep, k)
+            sampled.append(np.einsum("kaij,ap,p->kijp", matrices, harmonics, profile))
+    values = np.concatenate(sampled)
+    # A coarse grid confuses some harmonics of neighbouring rings.
+    kept, _ = _independent(values.reshape(len(values), -1), tolerance=1e-3)
+    values = values[kept]
+    away = radius > 0
+    spread = np.full((len(points), int(away.sum())), 1.0 / max(1, away.sum()))
+    spread[away] = np.eye(int(away.sum()))
+    return values, np.broadcast_to(spread, (len(values), *spread.shape))
+
+
+def _initial_std(values: np.ndarray, out_rep: AnyRepresentation) -> np.ndarray:
+    """Var y_i = Σ_k std_k² |ψ_k[i]|²; elements of one block of output coordinates share a std."""
+    row_energy = (values**2).sum(axis=(2, 3))  # (k, out)
+    std = np.zeros(len(values))
+    for block in coordinate_blocks(out_rep):
+        energy = row_energy[:, block].sum(axis=1)
+        mine = energy > 1e-12 * energy.max(initial=1e-300)
+        if mine.any():
+            std[mine] = np.sqrt(len(block) / energy[mine].sum())
+    return std
+
+
+def _finite(
+    in_rep: AnyRepresentation, out_rep: AnyRepresentation, frequency: int
+) -> tuple[Representation, Representation]:
+    """The same question for a finite group.
+
+    An average over SO(2) of trigonometric polynomials of degree < n is their average over C_n, so a
+    large enough C_n or D_n has the very same solutions.
+    """
+    if isinstance(in_rep, Representation) and isinstance(out_rep, Representation):
+        return in_rep, out_rep
+    assert isinstance(in_rep, PlanarRepresentation)
+    assert isinstance(out_rep, PlanarRepresentation)
+    n = frequency + in_rep.frequency + out_rep.frequency + 1
+    group = dihedral(n) if in_rep.group.mirrors else cyclic(n)
+    return in_rep.restrict(group), out_rep.restrict(group)
+
+
+def _invariants(factors: tuple[np.ndarray, ...]) -> np.ndarray:
+    """A basis of what a tensor product of representations leaves fixed, as rows.
+
+    The average of the matrices projects onto it; its columns are orthonormalised in order, which
+    for signed permutations gives one sparse vector for each orbit of coordinates.
+    """
+    total = factors[0]
+    for factor in factors[1:]:
+        size = total.shape[1] * factor.shape[1]
+        total = np.einsum("gij,gkl->gikjl", total, factor).reshape(-1, size, size)
+    columns = total.mean(axis=0).T
+    _, vectors = _independent(columns, tolerance=1e-6)
+    return np.where(np.abs(vectors) < 1e-12, 0.0, vectors)
+
+
+def _independent(rows: np.ndarray, tolerance: float) -> tuple[list[int], np.ndarray]:
+    """Which rows are clearly not sums of those before, and an orthonormal basis of their span."""
+    chosen = np.zeros_like(rows)
+    kept: list[int] = []
+    for i, row in enumerate(rows):
+        before = chosen[: len(kept)]
+        rest = row - (before @ row) @ before
+        rest -= (before @ rest) @ before  # twice, against rounding
+        norm = float(np.linalg.norm(rest))
+        if norm > max(tolerance * float(np.linalg.norm(row)), 1e-6):
+            chosen[len(kept)] = rest / norm
+            kept.append(i)
+    return kept, chosen[: len(kept)]
+
+
+def _dual(rep: Representation) -> np.ndarray:
+    """ρ(g)⁻ᵀ: how the columns of a kernel move."""
+    return rep.matrices[rep.group.inverse].transpose(0, 2, 1)
+
+
+def _fits_grid(group: FiniteGroup) -> bool:
+    return group.plane is not None and bool(np.isin(group.plane, (-1.0, 0.0, 1.0)).all())
+
+
+def _moved_offsets(group: FiniteGroup, kernel_size: int) -> np.ndarray:
+    assert group.plane is not None
+    middle = (kernel_size - 1) / 2
+    moved = np.einsum("gij,pj->gpi", group.plane, offsets(kernel_size))
+    column, row = moved[..., 0] + middle, middle - moved[..., 1]
+    return np.rint(row * kernel_size + column).astype(int)
+
+
+def _check(in_rep: AnyRepresentation, out_rep: AnyRepresentation) -> None:
+    for rep in (in_rep, out_rep):
+        if not isinstance(rep, Representation | PlanarRepresentation):
+            raise UsageError(
+                f"A steerable layer maps between representations such as regular(cyclic(4)), "
+                f"got {rep!r}."
+            )
+        if isinstance(rep, Representation) and rep.group.plane is None:
+            raise UsageError(
+                f"{rep.group} has no plane action, so no kernel over the plane can be equivariant "
+                "to it. Build the group with dihedral or cyclic, or give it a `plane`."
+            )
+    if in_rep.group != out_rep.group:
+        raise UsageError(
+            f"A steerable layer needs one group: {in_rep} belongs to {in_rep.group}, "
+            f"{out_rep} to {out_rep.group}."
+        )

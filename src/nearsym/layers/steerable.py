@@ -1,0 +1,212 @@
+"""Steerable convolution between any representations, exact and relaxed."""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nearsym.layers.checks import check_image, check_relaxation, check_whole
+from nearsym.layers.constant import Constant
+from nearsym.layers.kernel_basis import AnyRepresentation, Rings, fixed_vectors, kernel_basis
+from nearsym.layers.sizes import warn_if_inexact
+
+
+class SteerableConv2d(nn.Module):
+    """Convolution whose kernel is a learned sum of fixed equivariant kernels ψ_k.
+
+        f'(x) = Σ_y Σ_k w_k(y) ψ_k(y) f(x + y) + b        (paper, Appendix)
+        ψ_k(hy) = ρ_out(h) ψ_k(y) ρ_in(h)⁻¹
+
+    (batch, in size·in_channels, height, width) → (batch, out size·out_channels, height', width'),
+    coordinate-major: channel c of coordinate i stands at i·channels + c, as in
+    `Representation.along(1)`. For the regular representation that is group-major, as in
+    `GroupConv2d`. The bias moves only along vectors that ρ_out keeps fixed.
+
+    Without relaxed weights w_k is the same for all offsets y and the layer is exactly equivariant,
+    given sizes that fit its stride (`sizes.exact_sizes`). This holds for flips and quarter turns
+    (C_1, C_2, C_4, D_1, D_2, D_4). For other groups, SO(2) and O(2) among them, the kernel samples
+    a function that satisfies the constraint at every angle (`Rings`): on pixels the layer is exact
+    under those flips and quarter turns that the group contains, and close at other angles.
+
+    With relaxed weights w_k(y) = Σ_l r[l, k](y) c[l, k]: c (`filters`) belongs to a pair of
+    channels, r (`relaxed`, of shape (filters, basis, weights)) to all of them. r starts equal, so
+    the layer starts exactly equivariant. For groups that fit the grid the weights belong to the
+    elements, h giving the offset h·y_k: equal on the cosets Kh they keep the subgroup K. For the
+    others they belong to the offsets other than the origin. A kernel of one pixel has nothing to
+    relax, for every element keeps its only offset: there `relaxed` is None.
+
+    >>> from nearsym.groups.catalog import cyclic
+    >>> from nearsym.groups.representation import regular
+    >>> rho = regular(cyclic(4))
+    >>> SteerableConv2d(rho, rho, 2, 3, 3, padding=1)
+    SteerableConv2d(2 × (regular) → 3 × (regular) of C4, basis of 36, kernel_size=3, stride=1, \
+padding=1)
+    """
+
+    def __init__(
+        self,
+        in_rep: AnyRepresentation,
+        out_rep: AnyRepresentation,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        relaxed: bool = False,
+        filters: int = 1,
+        bias: bool = True,
+        rings: Rings | None = None,
+    ):
+        super().__init__()
+        check_whole("SteerableConv2d", in_channels=in_channels, out_channels=out_channels)
+        check_whole("SteerableConv2d", kernel_size=kernel_size, stride=stride)
+        check_whole("SteerableConv2d", 0, padding=padding)
+        check_relaxation("SteerableConv2d", relaxed, filters)
+        self.basis = kernel_basis(in_rep, out_rep, kernel_size, Rings() if rings is None else rings)
+        self.group, self.in_rep, self.out_rep = in_rep.group, in_rep, out_rep
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        relaxes = relaxed and kernel_size > 1
+        count, _, weights = self.basis.relaxation.shape
+        filters = filters if relaxes else 1
+        self.filters = nn.Parameter(torch.empty(filters, out_channels, in_channels, count))
+        self.relaxed = nn.Parameter(torch.empty(filters, count, weights)) if relaxes else None
+        self.relaxation = Constant(self.basis.relaxation) if relaxes else None
+        directions = fixed_vectors(out_rep)
+        self.free_bias = bias
+        has_bias = bias and len(directions) > 0
+        self.bias = nn.Parameter(torch.empty(len(directions), out_channels)) if has_bias else None
+        self.directions = Constant(directions.T) if has_bias else None
+        self._tabulate()
+        self.reset_parameters()
+
+    def _tabulate(self) -> None:
+        """Where each ψ_k is alone at its entries, a table of them replaces the sum over k."""
+        values = self.basis.values.reshape(len(self.basis.values), -1)
+        element, entry = np.abs(values).argmax(axis=0), np.arange(values.shape[1])
+        places = self.kernel_size**2
+        self.gathers = bool(((values != 0).sum(axis=0) <= 1).all())
+        if self.gathers:
+            self.values = Constant(values[element, entry])
+            weight_of_entry = torch.from_numpy(element * places + entry % places)
+            self.register_buffer("element", torch.from_numpy(element), persistent=False)
+            self.register_buffer("weight_of_entry", weight_of_entry, persistent=False)
+        else:
+            self.values = Constant(self.basis.values.reshape(len(values), -1, places))
+
+    element: Tensor
+    weight_of_entry: Tensor
+
+    @torch.no_grad()
+    def reset_parameters(self, gain: float = 1.0) -> None:
+        """Draw filters that map independent inputs of variance 1 to variance gain².
+
+        The expanded kernel then has a plain convolution's variance gain² / fan_in (√2 is He's gain
+        for ReLU). The bias starts at 0, relaxed weights at 1 (1/√L for L filters).
+        """
+        std = torch.from_numpy(self.basis.std).to(self.filters)
+        self.filters.normal_().mul_(gain / math.sqrt(self.in_channels) * std)
+        if self.bias is not None:
+            self.bias.zero_()
+        if self.relaxed is not None:
+            self.relaxed.fill_(len(self.filters) ** -0.5)
+
+    def forward(
+        self, x: Float[Tensor, "batch in_features height width"]
+    ) -> Float[Tensor, "batch out_features new_height new_width"]:
+        features = self.in_rep.size * self.in_channels
+        check_image(f"SteerableConv2d from {self.in_rep}", x, features, self.filters)
+        warn_if_inexact(self, x.shape)
+        # The kernel is a small sum of many terms: full precision costs nothing, also in autocast.
+        with torch.autocast(x.device.type, enabled=False):
+            kernel, bias = self.kernel(), self.full_bias()
+        return F.conv2d(x, kernel, bias, self.stride, self.padding)
+
+    def kernel(self) -> Float[Tensor, "out_features in_features size size"]:
+        """The kernel of the plain convolution that this layer is."""
+        return self._arranged(self._gathered() if self.gathers else self._summed())
+
+    def full_bias(self) -> Float[Tensor, "out_features"] | None:
+        """The bias of the plain convolution that this layer is."""
+        if self.bias is None or self.directions is None:
+            return None
+        return (self.directions() @ self.bias).flatten()
+
+    def offset_weights(self) -> Float[Tensor, "filters basis offsets"]:
+        """The relaxed weights r[l, k](y) at the offsets of the kernel, row by row."""
+        if self.relaxed is None or self.relaxation is None:
+            return self.filters.new_ones(1, len(self.basis.values), self.kernel_size**2)
+        return (self.relaxed[:, :, None, :] * self.relaxation()).sum(-1)
+
+    def expand(self, filters: Tensor) -> Float[Tensor, "rows columns"]:
+        """The exact kernel of one filter as a matrix: rows (i, out), columns (j, in, offsets)."""
+        values = torch.from_numpy(self.basis.values).to(filters).flatten(1)
+        return self._arranged(filters @ values).flatten(1)
+
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Tensor:
+        """The filter of an equivariant kernel."""
+        m, n = self.out_rep.size, self.in_rep.size
+        blocks = matrix.view(m, self.out_channels, n, self.in_channels, -1)
+        entries = blocks.permute(1, 3, 0, 2, 4).flatten(2)
+        values = self.basis.values.reshape(len(self.basis.values), -1)
+        return entries @ torch.from_numpy(np.linalg.pinv(values)).to(entries)
+
+    def unconstrained(self) -> nn.Conv2d:
+        """The unconstrained layer of the same shape."""
+        return self._plain(bias=self.free_bias)
+
+    @torch.no_grad()
+    def to_conv2d(self) -> nn.Conv2d:
+        """A plain convolution with the present kernel, for deployment."""
+        bias = self.full_bias()
+        plain = self._plain(bias=bias is not None).to(self.filters)
+        plain.weight.copy_(self.kernel())
+        if plain.bias is not None and bias is not None:
+            plain.bias.copy_(bias)
+        return plain
+
+    def extra_repr(self) -> str:
+        sizes = f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+        relaxed = "" if self.relaxed is None else f", relaxed, filters={len(self.filters)}"
+        return (
+            f"{self.in_channels} × ({self.in_rep}) → {self.out_channels} × ({self.out_rep}) "
+            f"of {self.group}, basis of {len(self.basis.values)}, {sizes}{relaxed}"
+        )
+
+    def _gathered(self) -> Tensor:
+        """Each kernel entry belongs to one ψ_k: look its coefficient up."""
+        entries = self.filters.index_select(3, self.element)  # (l, out, in, entries)
+        if self.relaxed is None:
+            return entries[0] * self.values()
+        weights = self.offset_weights().flatten(1).index_select(1, self.weight_of_entry)
+        return (entries * (weights * self.values())[:, None, None, :]).sum(0)
+
+    def _summed(self) -> Tensor:
+        """Σ_l Σ_k c[l, k] r[l, k](y) ψ_k(y) as one matrix product."""
+        values = self.values()  # (k, coordinates, offsets)
+        if self.relaxed is not None:
+            values = (self.offset_weights()[:, :, None, :] * values).flatten(0, 1)
+        coefficients = self.filters.permute(1, 2, 0, 3).flatten(2)  # (out, in, l·k)
+        return coefficients @ values.flatten(1)
+
+    def _arranged(self, entries: Float[Tensor, "out in entries"]) -> Tensor:
+        m, n, size = self.out_rep.size, self.in_rep.size, self.kernel_size
+        blocks = entries.unflatten(2, (m, n, size, size)).permute(2, 0, 3, 1, 4, 5)
+        return blocks.reshape(m * self.out_channels, n * self.in_channels, size, size)
+
+    def _plain(self, *, bias: bool) -> nn.Conv2d:
+        return nn.Conv2d(
+            self.in_rep.size * self.in_channels,
+            self.out_rep.size * self.out_channels,
+            self.kernel_size,
+            stride=self.stride,
+            padding=self.padding,
+            bias=bias,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.extra_repr()})"
