@@ -72,6 +72,8 @@ class PriceTable:
                     f"{self.dates[row]}, column {where}."
                 )
             object.__setattr__(self, name, values)
+        if self.index is not None and not self.index_name.startswith("^"):
+            raise UsageError(f"An index needs a name that starts with ^, got {self.index_name!r}.")
         if days < 2 or stocks < 1 or not (np.diff(self.dates) > np.timedelta64(0, "D")).all():
             raise UsageError(
                 "A price table needs at least one ticker and two days in increasing order, each "
@@ -81,9 +83,7 @@ class PriceTable:
     @cached_property
     def sha256(self) -> str:
         """Hash of days, tickers and prices: the same numbers hash alike from any file format."""
-        fields = {name: getattr(self, name) for name in ("close", *BARS, "index")}
-        names = (*self.tickers, self.index_name)
-        return content_hash(self.dates, names, {k: v for k, v in fields.items() if v is not None})
+        return content_hash(_as_raw(self))
 
     def rows(self, days: slice) -> "PriceTable":
         """The same table over some of its days."""
@@ -127,23 +127,28 @@ def load_prices(
     ):
         if value not in choices:
             raise unknown_name(name, value, choices)
-    if isinstance(data, PriceTable):
-        raw = _as_raw(data)
-    elif str(data) == EMBEDDED:
-        raw = _as_raw(_embedded())
-    else:
-        raw = read_prices(data)
-    raw = select(raw, tickers=tickers, start=start, end=end)
+    raw = select(read_raw(data), tickers=tickers, start=start, end=end)
     problems = find_problems(raw)
-    accepted = {"late"} if late == "drop" else set()
-    if splits == "accept" or str(data) == EMBEDDED:
-        # The embedded data has one suspect, RRC on 1990-04-10, long before the paper's years.
-        accepted.add("split")
-    refused = [problem for problem in problems if problem.kind not in accepted]
+    if str(data) == EMBEDDED:
+        splits = "accept"  # one suspect, RRC on 1990-04-10, long before the paper's years
+    refused = unaccepted(problems, late, splits)
     if refused:
         more = f" (and {len(refused) - 1} more: nearsym data check)" if len(refused) > 1 else ""
         raise UsageError(f"{raw.source}: {refused[0].text}{more}")
     return _as_table(raw, {p.column for p in problems if p.kind == "late"})
+
+
+def unaccepted(problems: Sequence[Problem], late: Late, splits: Splits) -> list[Problem]:
+    """The problems that the reader's two choices do not settle."""
+    settled = {"late": late == "drop", "split": splits == "accept"}
+    return [problem for problem in problems if not settled.get(problem.kind, False)]
+
+
+def read_raw(data: str | Path | PriceTable) -> RawPrices:
+    """Any source of prices, unjudged."""
+    if isinstance(data, PriceTable):
+        return _as_raw(data)
+    return _as_raw(_embedded()) if str(data) == EMBEDDED else read_prices(data)
 
 
 def select(
@@ -182,13 +187,17 @@ def select(
     )
 
 
-def content_hash(dates: np.ndarray, names: Sequence[str], fields: dict[str, np.ndarray]) -> str:
-    """SHA-256 over names, days and prices in one fixed byte layout."""
+def content_hash(raw: RawPrices) -> str:
+    """SHA-256 over tickers, days and prices in one fixed byte layout; of an index the closes."""
+    order = sorted(range(len(raw.tickers)), key=lambda i: raw.tickers[i].startswith("^"))
+    names = [raw.tickers[i] for i in order]
     digest = hashlib.sha256("\n".join(names).encode())
-    digest.update(np.asarray(dates, dtype="datetime64[D]").astype("<i8").tobytes())
-    for name in sorted(fields):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(fields[name], dtype="<f8").tobytes())
+    digest.update(raw.dates.astype("datetime64[D]").astype("<i8").tobytes())
+    for field_name in sorted(raw.fields):
+        digest.update(field_name.encode())
+        for i in order:
+            source = "close" if raw.tickers[i].startswith("^") else field_name
+            digest.update(np.ascontiguousarray(raw.fields[source][:, i], dtype="<f8").tobytes())
     return digest.hexdigest()
 
 

@@ -1,0 +1,165 @@
+"""`nearsym data`: look at market data, judge it, fetch it."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from nearsym.cli.options import Positional
+from nearsym.errors import UsageError
+
+if TYPE_CHECKING:
+    from nearsym.envs.price_files import RawPrices
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Show market data, check it for problems, or download it.
+
+    show      what a file holds, and how the dates of a split divide it
+    check     every problem with its row and column; exit code 2 if there are any
+    download  adjusted daily prices from Yahoo Finance into the local cache
+    """
+
+    action: Positional[Literal["show", "check", "download"]]
+    """show, check or download."""
+    file: Positional[str] = "embedded"
+    """CSV or Parquet file; the embedded 20 stocks if left out."""
+    tickers: str | None = None
+    """Comma-separated tickers to use or to download (download: the Dow 30 and ^DJI)."""
+    start: str | None = None
+    """First day, ISO."""
+    end: str | None = None
+    """The day after the last one, ISO."""
+    late: Literal["refuse", "drop"] = "refuse"
+    """What to do with tickers that start late: they are never back-filled."""
+    splits: Literal["refuse", "accept"] = "refuse"
+    """What to do with jumps that look like unadjusted splits."""
+    split: str | None = None
+    """START,VALIDATION,TEST,END or VALIDATION,TEST; the paper's dates if left out."""
+    cache: str | None = None
+    """Folder for downloads; $NEARSYM_CACHE or the user's cache folder if left out."""
+    refresh: bool = False
+    """Download again what the cache already has."""
+
+
+def run(args: Data) -> dict[str, Any]:
+    """`{"tickers", "start", "end", "rows", "sha256", "problems", …}`."""
+    if args.action == "download":
+        return _download(args)
+    return _check(args) if args.action == "check" else _show(args)
+
+
+def show(result: dict[str, Any]) -> None:
+    tickers = result["tickers"]
+    print(f"{result['source']}: {len(tickers)} tickers, {result['rows']} days")
+    print(f"  days      {result['start']} … {result['end']}")
+    print(f"  tickers   {' '.join(tickers)}")
+    if result.get("index"):
+        print(f"  index     {result['index']}")
+    print(f"  prices    {', '.join(result['fields'])}")
+    if result.get("indicators"):
+        print(f"  indicators {' '.join(result['indicators'])}")
+    if result.get("left_out"):
+        print(f"  left out  {' '.join(result['left_out'])} (they need high and low prices)")
+    if result.get("dropped"):
+        print(f"  dropped   {' '.join(result['dropped'])} (they start late)")
+    for part, days in result.get("split", {}).items():
+        print(f"  {part:9s} {days['rows']} days, {days['start']} … {days['end']}")
+    print(f"  sha256    {result['sha256']}")
+    if "path" in result:
+        print(f"  file      {result['path']}")
+    if result["action"] != "show":
+        print(f"  problems  {len(result['problems']) or 'none'}")
+    for problem in result["problems"]:
+        print(f"    {problem['text']}")
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """2, bad input, for a check that found problems."""
+    return 2 if result["action"] == "check" and result["problems"] else 0
+
+
+def _show(args: Data) -> dict[str, Any]:
+    from nearsym.envs.indicators import choose, missing
+    from nearsym.envs.prices import load_prices
+    from nearsym.envs.split import as_split
+
+    table = load_prices(
+        args.file,
+        tickers=_names(args.tickers),
+        start=args.start,
+        end=args.end,
+        late=args.late,
+        splits=args.splits,
+    )
+    dates = as_split(args.split)
+    parts = {}
+    for part in ("train", "validation", "test"):
+        days = table.dates[dates.days(table, part)]
+        parts[part] = {"start": str(days[0]), "end": str(days[-1]), "rows": len(days)}
+    present = [name for name in ("open", "high", "low") if getattr(table, name) is not None]
+    return {
+        "action": "show",
+        "source": table.source,
+        "tickers": list(table.tickers),
+        "start": str(table.dates[0]),
+        "end": str(table.dates[-1]),
+        "rows": len(table.dates),
+        "sha256": table.sha256,
+        "problems": [],
+        "index": table.index_name,
+        "fields": [*present, "close"],
+        "indicators": list(choose(table)),
+        "left_out": list(missing(table)),
+        "dropped": list(table.dropped),
+        "split": parts,
+    }
+
+
+def _check(args: Data) -> dict[str, Any]:
+    from nearsym.envs.prices import read_raw, select
+
+    raw = select(read_raw(args.file), tickers=_names(args.tickers), start=args.start, end=args.end)
+    return {"action": "check", **_raw_result(raw, args)}
+
+
+def _download(args: Data) -> dict[str, Any]:
+    from nearsym.envs.price_download import DOW_30, download
+    from nearsym.envs.price_files import read_prices
+
+    if args.file != "embedded":
+        raise UsageError(f"download takes --tickers, not a file; got {args.file!r}.")
+    path = download(
+        _names(args.tickers) or (*DOW_30, "^DJI"),
+        args.start or "2000-01-01",
+        args.end or "2024-07-01",
+        cache=None if args.cache is None else Path(args.cache),
+        refresh=args.refresh,
+    )
+    return {
+        "action": "download",
+        "path": str(path),
+        **_raw_result(read_prices(path), replace(args, file=str(path))),
+    }
+
+
+def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
+    from nearsym.envs.price_checks import find_problems
+    from nearsym.envs.prices import EMBEDDED, content_hash, unaccepted
+
+    splits = "accept" if args.file == EMBEDDED else args.splits  # as `load_prices` treats it
+    problems = unaccepted(find_problems(raw), args.late, splits)
+    return {
+        "source": raw.source,
+        "tickers": list(raw.tickers),
+        "start": str(raw.dates[0]),
+        "end": str(raw.dates[-1]),
+        "rows": len(raw.dates),
+        "sha256": content_hash(raw),
+        "fields": list(raw.fields),
+        "problems": [asdict(problem) for problem in problems],
+    }
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,152 @@
+"""What became of a portfolio: its daily record, the usual figures, and their spread over seeds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from nearsym.errors import MissingExtraError, UsageError
+
+DAYS_PER_YEAR = 252
+"""Trading days, the convention of both paper and market."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """The daily record of one portfolio over n trading steps."""
+
+    name: str
+    dates: tuple[str, ...]
+    """n + 1 days: the first is the one before any trade."""
+    value: np.ndarray
+    """n + 1 closing values."""
+    costs: np.ndarray
+    """n + 1 fees, each paid in the step that ends on its day; the first is 0."""
+    turnover: np.ndarray
+    """n + 1 fractions: money traded in the step over the value before it; the first is 0."""
+
+    @classmethod
+    def from_infos(cls, name: str, infos: Sequence[Mapping[str, Any]]) -> "Track":
+        """From the infos of a whole episode: that of `reset`, then those of every `step`."""
+        return cls(
+            name,
+            tuple(str(info["date"]) for info in infos),
+            np.array([info["value"] for info in infos], dtype=np.float64),
+            np.array([info["costs"] for info in infos], dtype=np.float64),
+            np.array([info["turnover"] for info in infos], dtype=np.float64),
+        )
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The figures of n daily returns r, from value V₀ to V_n; the risk-free rate is 0."""
+
+    final_value: float
+    """V_n, in money."""
+    annual_return: float
+    """(V_n/V₀)^(252/n) − 1."""
+    sharpe_mean_over_std: float
+    """√252·mean(r)/std(r), std with n − 1: the usual definition."""
+    sharpe_return_over_volatility: float
+    """annual_return / (√252·std(r)): the definition that the paper's figures follow."""
+    max_drawdown: float
+    """Largest fall from an earlier high, as a fraction of that high."""
+    turnover: float
+    """Money traded, buys and sells, over the portfolio's value: times a year."""
+    costs: float
+    """Fees paid, in money."""
+
+
+def metrics(track: Track) -> Metrics:
+    """The figures of one track; a Sharpe ratio of a portfolio that never moved is 0."""
+    value = track.value
+    steps = len(value) - 1
+    if steps < 2:
+        raise UsageError(f"Metrics of {track.name} need at least 2 daily returns, got {steps}.")
+    returns = value[1:] / value[:-1] - 1
+    years = steps / DAYS_PER_YEAR
+    annual = float((value[-1] / value[0]) ** (1 / years) - 1)
+    std = float(returns.std(ddof=1))
+    yearly = math.sqrt(DAYS_PER_YEAR)
+    return Metrics(
+        final_value=float(value[-1]),
+        annual_return=annual,
+        sharpe_mean_over_std=yearly * float(returns.mean()) / std if std > 0 else 0.0,
+        sharpe_return_over_volatility=annual / (yearly * std) if std > 0 else 0.0,
+        max_drawdown=float((1 - value / np.maximum.accumulate(value)).max()),
+        turnover=float(track.turnover.sum()) / years,
+        costs=float(track.costs.sum()),
+    )
+
+
+def mean_ci95(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """Mean and its 95 % interval, mean ± t₀.₉₇₅(n−1)·s/√n; no interval for a single value.
+
+    Student's t and not a bootstrap: over three to five seeds a bootstrap is far too narrow.
+
+    >>> mean_ci95([1.0])
+    (1.0, None)
+    >>> mean, (low, high) = mean_ci95([1.0, 2.0, 3.0])
+    >>> round(mean, 3), round(low, 3), round(high, 3)
+    (2.0, -0.484, 4.484)
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    if not len(sample):
+        raise UsageError("A mean needs at least one value, got none.")
+    mean = float(sample.mean())
+    if len(sample) == 1:
+        return mean, None
+    half = _student(len(sample) - 1) * float(sample.std(ddof=1)) / math.sqrt(len(sample))
+    return mean, (mean - half, mean + half)
+
+
+def summary_row(name: str, runs: Sequence[Metrics]) -> dict[str, Any]:
+    """One row of the results: `{"name", "runs", metric: {"mean", "ci95"}}`, ready for JSON."""
+    row: dict[str, Any] = {"name": name, "runs": len(runs)}
+    for field in fields(Metrics):
+        mean, interval = mean_ci95([asdict(run)[field.name] for run in runs])
+        row[field.name] = {"mean": mean, "ci95": None if interval is None else list(interval)}
+    return row
+
+
+_COLUMNS = {
+    "final_value": ("final value (mm)", 1e-6, 3),
+    "annual_return": ("return a year (%)", 100.0, 1),
+    "sharpe_mean_over_std": ("Sharpe, mean/std", 1.0, 2),
+    "sharpe_return_over_volatility": ("Sharpe, return/volatility", 1.0, 2),
+    "max_drawdown": ("max drawdown (%)", 100.0, 1),
+    "turnover": ("turnover a year", 1.0, 2),
+    "costs": ("costs (thousand)", 1e-3, 2),
+}
+
+
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows for people, `mean ± half of the 95 % interval` where there are several runs."""
+    titles = ["portfolio", *(title for title, _, _ in _COLUMNS.values())]
+    lines = [_line(titles), _line(["---"] + ["---:"] * len(_COLUMNS))]
+    for row in rows:
+        cells = [_cell(row[name], scale, digits) for name, (_, scale, digits) in _COLUMNS.items()]
+        lines.append(_line([str(row["name"]), *cells]))
+    return "\n".join(lines)
+
+
+def _cell(entry: Mapping[str, Any], scale: float, digits: int) -> str:
+    text = f"{scale * entry['mean']:.{digits}f}"
+    if entry["ci95"] is None:
+        return text
+    low, high = entry["ci95"]
+    return f"{text} ± {scale * (high - low) / 2:.{digits}f}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _student(freedom: int) -> float:
+    try:
+        from scipy.stats import t
+    except ImportError as error:
+        raise MissingExtraError("An interval over seeds", "trading") from error
+    return float(t.ppf(0.975, freedom))
