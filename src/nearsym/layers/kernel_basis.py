@@ -258,13 +258,18 @@ def _moved_offsets(group: FiniteGroup, kernel_size: int) -> np.ndarray:
     return np.rint(row * kernel_size + column).astype(int)
 
 
+def check_kind(layer: str, rep: object) -> None:
+    """A layer was given a representation, of a finite group or of SO(2) or O(2)."""
+    if not isinstance(rep, Representation | PlanarRepresentation):
+        raise UsageError(
+            f"{layer} needs a representation such as regular(cyclic(4)) or so2().irrep(1), "
+            f"got {rep!r}."
+        )
+
+
 def _check(in_rep: AnyRepresentation, out_rep: AnyRepresentation) -> None:
     for rep in (in_rep, out_rep):
-        if not isinstance(rep, Representation | PlanarRepresentation):
-            raise UsageError(
-                f"A steerable layer maps between representations such as regular(cyclic(4)), "
-                f"got {rep!r}."
-            )
+        check_kind("A steerable layer", rep)
         if isinstance(rep, Representation) and rep.group.plane is None:
             raise UsageError(
                 f"{rep.group} has no plane action, so no kernel over the plane can be equivariant "

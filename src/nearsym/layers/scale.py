@@ -1,0 +1,285 @@
+"""Convolution over translations and scales of time, separable, exact and relaxed.
+
+An element (σ, t) stretches a signal by σ about its origin and delays it by t. Only a few scales
+σ_0 < … < σ_{S−1} are kept, each a constant factor above the one before, so that stretching a signal
+by this factor moves its features one place along the scale axis. Features are
+(batch, scale, channels, time), oldest step first.
+
+A kernel is stretched by reading the signal at the steps t + σ_i·j, linearly between samples. The
+weights of each tap add up to 1, so a constant signal gives the same response at every scale, and
+σ = 1 is an ordinary convolution. Reading between samples is what makes scaling approximate.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nearsym.errors import UsageError
+from nearsym.layers.checks import check_relaxation, check_whole
+from nearsym.layers.constant import Constant
+from nearsym.layers.free import FreeLinear
+from nearsym.layers.relaxation import start_equal
+from nearsym.layers.temporal import (
+    check_length,
+    check_padding,
+    check_window,
+    draw_,
+    kernel_reach,
+    known_length,
+    new_length,
+    pad_time,
+)
+
+SCALES = (0.8, 0.98, 1.2)
+"""The paper's scales for trading; their ratios are 1.2250 and 1.2245."""
+
+
+class ScaleLiftingConv1d(nn.Module):
+    """From a signal over time to features over scales and time.
+
+        y[i, t] = Σ_l v[l, i] Σ_j ψ_l(j) (w_l x)(t + σ_i j) + b
+
+    (batch, in, time) → (batch, scale, out, time'). j runs over the taps of a full kernel ψ, around
+    0, or up to 0 with `padding="causal"` (see `TranslationConv1d`). Relaxed weights, equal at the
+    start: w[l, s] (`relaxed_time`) of the absolute input time, v[l, i] (`relaxed_scale`) of the
+    output scale, the only one a lifting layer has.
+
+    >>> ScaleLiftingConv1d(4, 8, 5)
+    ScaleLiftingConv1d(4 → 8, kernel_size=5 at scales 0.8, 0.98, 1.2, padding=same)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        length: int | None = None,
+        *,
+        scales: Sequence[float] = SCALES,
+        relaxed: bool = False,
+        filters: int = 1,
+        padding: str = "same",
+        bias: bool = True,
+    ):
+        super().__init__()
+        name = "ScaleLiftingConv1d"
+        check_whole(name, in_channels=in_channels, out_channels=out_channels)
+        check_relaxation(name, relaxed, filters)
+        check_length(name, length, relaxed)
+        self.stretch = Stretch(name, scales, kernel_size, padding)
+        self.in_channels, self.out_channels, self.length = in_channels, out_channels, length
+        self.filters = nn.Parameter(torch.empty(filters, out_channels, in_channels, kernel_size))
+        self.relaxed_time = self.relaxed_scale = None
+        if relaxed and length is not None:
+            self.relaxed_time = nn.Parameter(start_equal(filters, length))
+            self.relaxed_scale = nn.Parameter(torch.ones(filters, self.stretch.count))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self, gain: float = 3**-0.5) -> None:
+        """Draw filters of variance gain² / fan_in; the bias starts at 0, relaxed weights equal."""
+        draw_(self.filters, gain, fan_in=self.in_channels * self.stretch.taps)
+        _restart(self.bias, self.relaxed_time, self.relaxed_scale)
+
+    def forward(
+        self, x: Float[Tensor, "batch in_channels time"]
+    ) -> Float[Tensor, "batch scale out_channels new_time"]:
+        axes = (self.in_channels,)
+        check_window("ScaleLiftingConv1d", x, axes, self.relaxed_time, self.filters)
+        if self.relaxed_time is not None:
+            x = (x.unsqueeze(1) * self.relaxed_time.unsqueeze(1)).flatten(1, 2)
+        bias = None if self.bias is None else self.bias.repeat(self.stretch.count)
+        y = F.conv1d(self.stretch.pad(x), self.kernel(), bias)
+        return y.unflatten(1, (self.stretch.count, -1))
+
+    def kernel(self) -> Float[Tensor, "scale_out filters_in steps"]:
+        """The kernel of the plain convolution that this layer is."""
+        kernels = self.stretch(self.filters)  # (scale, l, out, in, steps)
+        if self.relaxed_scale is not None:
+            kernels = kernels * self.relaxed_scale.t()[:, :, None, None, None]
+        return kernels.transpose(1, 2).flatten(2, 3).flatten(0, 1)
+
+    def unconstrained(self) -> FreeLinear:
+        """The unconstrained layer of the same shape: every step in, every step and scale out."""
+        length = known_length("ScaleLiftingConv1d", self.length)
+        new = (self.stretch.count, self.out_channels, self.stretch.new_length(length))
+        return FreeLinear((self.in_channels, length), new, bias=self.bias is not None)
+
+    def __repr__(self) -> str:
+        return f"ScaleLiftingConv1d({_describe(self)})"
+
+
+class ScaleConv1d(nn.Module):
+    """From features over scales and time to more of them, separably (Knigge et al. 2022).
+
+        z_l[i, s] = Σ_m A_l(m − i) v[l, m] w[l, s] x[m, s]
+        y[i, t]   = Σ_l Σ_j τ_l(j) z_l[i, t + σ_i j] + b
+
+    (batch, scale, in, time) → (batch, scale, out, time'). The kernel over scale and time factors
+    into A, which mixes scales and channels at one step, and a stretched temporal kernel τ for each
+    output channel. |m − i| goes up to `neighbours`, by default to all scales. Scales beyond the
+    kept ones count as zero, so a shift along the scale axis is exact for those outputs whose
+    neighbours are all kept. Relaxed weights, equal at the start: w[l, s] (`relaxed_time`) of the
+    absolute input time, v[l, m] (`relaxed_scale`) of the input scale.
+    """
+
+    difference: Tensor
+    kept: Tensor
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        length: int | None = None,
+        *,
+        scales: Sequence[float] = SCALES,
+        neighbours: int | None = None,
+        relaxed: bool = False,
+        filters: int = 1,
+        padding: str = "same",
+        bias: bool = True,
+    ):
+        super().__init__()
+        name = "ScaleConv1d"
+        check_whole(name, in_channels=in_channels, out_channels=out_channels)
+        check_relaxation(name, relaxed, filters)
+        check_length(name, length, relaxed)
+        self.stretch = Stretch(name, scales, kernel_size, padding)
+        self.in_channels, self.out_channels, self.length = in_channels, out_channels, length
+        self.neighbours = self.stretch.count - 1 if neighbours is None else neighbours
+        check_whole(name, 0, neighbours=self.neighbours)
+        shape = (filters, 2 * self.neighbours + 1, out_channels, in_channels)
+        self.filters = nn.Parameter(torch.empty(shape))
+        self.temporal = nn.Parameter(torch.empty(filters, out_channels, kernel_size))
+        self.relaxed_time = self.relaxed_scale = None
+        if relaxed and length is not None:
+            self.relaxed_time = nn.Parameter(start_equal(filters, length))
+            self.relaxed_scale = nn.Parameter(torch.ones(filters, self.stretch.count))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self._tabulate()
+        self.reset_parameters()
+
+    def _tabulate(self) -> None:
+        """Which part of A leads from scale m to scale i, and whether there is one."""
+        scale = torch.arange(self.stretch.count)
+        difference, reach = scale - scale[:, None], self.neighbours  # [i, m] -> m − i
+        index = (difference.clamp(-reach, reach) + reach).flatten()
+        self.register_buffer("difference", index, persistent=False)
+        self.register_buffer("kept", difference.abs() <= reach, persistent=False)
+
+    @torch.no_grad()
+    def reset_parameters(self, gain: float = 3**-0.5) -> None:
+        """Draw A of variance gain² / fan_in, as for an output that sees the most scales."""
+        seen = int(self.kept.sum(1).max())
+        draw_(self.filters, gain, fan_in=self.in_channels * seen)
+        draw_(self.temporal, 1.0, fan_in=self.stretch.taps)
+        _restart(self.bias, self.relaxed_time, self.relaxed_scale)
+
+    def forward(
+        self, x: Float[Tensor, "batch scale in_channels time"]
+    ) -> Float[Tensor, "batch scale out_channels new_time"]:
+        axes = (self.stretch.count, self.in_channels)
+        check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
+        x = x.flatten(1, 2).unsqueeze(1)  # (batch, 1, scale·in, time)
+        if self.relaxed_time is not None:
+            x = x * self.relaxed_time.unsqueeze(1)
+        mixed = (self.mixing() @ x).flatten(1, 2)  # (batch, l·scale·out, time)
+        kernel = self.stretch(self.temporal).transpose(0, 1).flatten(0, 2).unsqueeze(1)
+        y = F.conv1d(self.stretch.pad(mixed), kernel, groups=len(kernel))
+        y = y.unflatten(1, (len(self.filters), self.stretch.count, -1)).sum(1)
+        return y if self.bias is None else y + self.bias.unsqueeze(-1)
+
+    def mixing(self) -> Float[Tensor, "filters scale_out scale_in"]:
+        """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in)."""
+        count = self.stretch.count
+        blocks = self.filters.index_select(1, self.difference).unflatten(1, (count, count))
+        blocks = blocks * self.kept[:, :, None, None]  # (l, i, m, out, in)
+        if self.relaxed_scale is not None:
+            blocks = blocks * self.relaxed_scale[:, None, :, None, None]
+        return blocks.transpose(2, 3).flatten(3, 4).flatten(1, 2)
+
+    def unconstrained(self) -> FreeLinear:
+        """The unconstrained layer of the same shape: every step and scale in and out."""
+        length, count = known_length("ScaleConv1d", self.length), self.stretch.count
+        new = (count, self.out_channels, self.stretch.new_length(length))
+        return FreeLinear((count, self.in_channels, length), new, bias=self.bias is not None)
+
+    def __repr__(self) -> str:
+        return f"ScaleConv1d({_describe(self)})"
+
+
+class Stretch(nn.Module):
+    """Kernels of some taps at every scale: tap j stands at step σ_i·j.
+
+    stretched[i](u) = Σ_j φ(u − σ_i j) kernel(j)        φ(d) = max(0, 1 − |d|)
+    """
+
+    def __init__(self, layer: str, scales: Sequence[float], kernel_size: int, padding: str):
+        super().__init__()
+        check_whole(layer, kernel_size=kernel_size)
+        check_padding(layer, padding)
+        _check_scales(layer, scales)
+        if padding != "causal" and kernel_size % 2 == 0:
+            raise UsageError(
+                f"{layer}: only a kernel with a middle can be stretched about it; kernel_size "
+                f"must be odd (or padding causal), got {kernel_size}."
+            )
+        self.scales, self.taps, self.padding = tuple(scales), kernel_size, padding
+        first, last = kernel_reach(kernel_size, padding)
+        places = np.array(scales)[:, None] * np.arange(first, last + 1)  # (scale, taps)
+        self.reach = int(np.floor(places.min())), int(np.ceil(places.max()))
+        steps = np.arange(self.reach[0], self.reach[1] + 1)
+        self.weights = Constant(np.maximum(0.0, 1 - np.abs(steps[:, None] - places[:, None])))
+
+    @property
+    def count(self) -> int:
+        return len(self.scales)
+
+    def forward(self, kernel: Float[Tensor, "*any taps"]) -> Float[Tensor, "scale *any steps"]:
+        with torch.autocast(kernel.device.type, enabled=False):
+            return torch.einsum("...j,suj->s...u", kernel, self.weights())
+
+    def pad(self, x: Float[Tensor, "batch channels time"]) -> Tensor:
+        return pad_time(x, self.reach, self.padding)
+
+    def new_length(self, length: int) -> int:
+        return new_length(length, self.reach, self.padding)
+
+
+def _restart(bias: Tensor | None, time: Tensor | None, scale: Tensor | None) -> None:
+    if bias is not None:
+        bias.zero_()
+    if time is not None and scale is not None:
+        time.fill_(len(time) ** -0.5)
+        scale.fill_(1.0)
+
+
+def _describe(layer: ScaleLiftingConv1d | ScaleConv1d) -> str:
+    stretch = layer.stretch
+    text = (
+        f"{layer.in_channels} → {layer.out_channels}, kernel_size={stretch.taps} at scales "
+        f"{', '.join(f'{s:g}' for s in stretch.scales)}, padding={stretch.padding}"
+    )
+    if layer.relaxed_time is not None:
+        text += f", relaxed over {layer.length} steps, filters={len(layer.filters)}"
+    return text
+
+
+def _check_scales(layer: str, scales: Sequence[float]) -> None:
+    values = np.asarray(scales, dtype=float)
+    if values.ndim != 1 or len(values) == 0 or not (values > 0).all():
+        raise UsageError(f"{layer} needs one or more scales > 0, got {scales!r}.")
+    ratios = values[1:] / values[:-1]
+    if len(ratios) and (ratios.min() <= 1 or ratios.max() / ratios.min() > 1.01):
+        even = np.geomspace(values.min(), values.max(), len(values))
+        hint = ", ".join(f"{v:.4g}" for v in even)
+        raise UsageError(
+            f"{layer}: each scale must be the same factor (to 1 %) above the one before, got "
+            f"{tuple(float(v) for v in values)}. Evenly spaced: {hint}."
+        )
