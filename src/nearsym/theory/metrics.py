@@ -84,7 +84,8 @@ def _transport(excess: Float[np.ndarray, "batch states"], ground: np.ndarray) ->
     """Optimal cost of moving surplus to deficit for each row; one program with a block per row.
 
     Each row is scaled to move a mass of 1, so that tiny differences are solved as well as large
-    ones, and its last demand is left out: it follows from the others.
+    ones, and its largest demand is left out: it follows from the others but for rounding, which
+    must not make the program infeasible.
     """
     optimize, sparse = _scipy()
     scale = np.maximum(excess, 0).sum(axis=1)
@@ -92,9 +93,8 @@ def _transport(excess: Float[np.ndarray, "batch states"], ground: np.ndarray) ->
     supply, demand = supply / scale[:, None], demand / demand.sum(axis=1, keepdims=True)
     row, source, sink = np.nonzero((supply[:, :, None] > 0) & (demand[:, None, :] > 0))
     leaving = _numbered(supply > 0)
-    last = excess.shape[1] - 1 - np.argmax(demand[:, ::-1] > 0, axis=1)
     needed = demand > 0
-    needed[np.arange(len(excess)), last] = False
+    needed[np.arange(len(excess)), np.argmax(demand, axis=1)] = False
     arriving = np.where(needed, _numbered(needed) + (supply > 0).sum(), -1)
     variable = np.arange(len(row))
     counted = arriving[row, sink] >= 0
