@@ -99,7 +99,7 @@ class ControlEnv(gym.Env):
         truncated = self._simulation.steps >= EPISODE
         self._running = not truncated
         if self._frames is not None:
-            self._frames = np.concatenate([self._frames[..., 3:], self._frame()], axis=-1)
+            self._frames = _pushed(self._frames, self._frame())
         info = self._info(self._simulation.steps - before)
         return self._observation(), reward, False, truncated, info
 
@@ -187,6 +187,19 @@ class ControlEnv(gym.Env):
                 "Nothing was simulated."
             )
         return np.clip(values, -1.0, 1.0)
+
+
+def _pushed(frames: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """The stack without its oldest frame and with a new one: [f1 f2 f3], f4 → [f2 f3 f4].
+
+    Moving all bytes three places down shifts every pixel's channels at once; what slides in from
+    the next pixel is where the new frame goes. A tenth of the time of concatenating.
+    """
+    pushed = np.empty_like(frames)
+    pushed.reshape(-1)[:-3] = frames.reshape(-1)[3:]
+    for channel in range(3):
+        pushed[..., channel - 3] = frame[..., channel]
+    return pushed
 
 
 def _checked_size(size: int) -> int:

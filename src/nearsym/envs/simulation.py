@@ -36,6 +36,7 @@ class Simulation:
             self.physics.model.opt.gravity[:] = variant.gravity
         self._data = self.physics.data.ptr
         self._model = self.physics.model.ptr
+        self._target_geom = self._model.geom("target").id if domain.has_target else -1
 
     def seed(self, seed: int) -> None:
         """Bind the task's random numbers, as `suite.load(…, task_kwargs={"random": seed})` does."""
@@ -104,7 +105,7 @@ class Simulation:
         data.qpos[:], data.qvel[:] = state["qpos"], state["qvel"]
         data.ctrl[:], data.time = state["control"], float(state["time"])
         if self.domain.has_target:
-            self._model.geom("target").pos[:2] = state["target"]
+            self._model.geom_pos[self._target_geom, :2] = state["target"]
         self._set_gain(state["control"])
         self.physics.forward()
         data.qacc_warmstart[:] = state["warmstart"]
@@ -131,7 +132,7 @@ class Simulation:
     def _target(self) -> np.ndarray:
         if not self.domain.has_target:
             return np.empty(0)
-        return self._model.geom("target").pos[:2].copy()
+        return self._model.geom_pos[self._target_geom, :2].copy()
 
 
 def _suite() -> Any:
