@@ -167,14 +167,15 @@ def _ring_basis(
         profile = np.exp(-0.5 * ((radius - ring) / rings.width) ** 2)
         for k in rings.frequencies(ring):
             harmonics = np.stack([np.cos(k * angle), np.sin(k * angle)][: 2 if k else 1])
-            harmonics[:, (radius == 0) & (k > 0)] = (
-                0.0  # no direction, so only k = 0, at the origin
-            )
+            if k > 0:
+                harmonics[:, radius == 0] = 0.0  # the origin has no direction
             matrices = angular_basis(in_rep, out_rep, k)
             sampled.append(np.einsum("kaij,ap,p->kijp", matrices, harmonics, profile))
     values = np.concatenate(sampled)
     # A coarse grid confuses some harmonics of neighbouring rings.
-    kept, _ = _independent(values.reshape(len(values), -1), tolerance=1e-3)
+    kept, _ = _independent(
+        values.reshape(len(values), int(np.prod(values.shape[1:]))), tolerance=1e-3
+    )
     values = values[kept]
     away = radius > 0
     spread = np.full((len(points), int(away.sum())), 1.0 / max(1, away.sum()))
