@@ -52,7 +52,8 @@ class LiftingConv2d(nn.Module):
         self.group, self.relax = group, "output"
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        shape = (filters, out_channels, in_channels, kernel_size, kernel_size)
+        # One more axis than needed: `.to(memory_format=channels_last)` stumbles over five.
+        shape = (filters, out_channels, in_channels, 1, kernel_size, kernel_size)
         self.filters = nn.Parameter(torch.empty(shape))
         self.relaxed = nn.Parameter(start_equal(filters, group.order)) if relaxed else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
@@ -75,7 +76,7 @@ class LiftingConv2d(nn.Module):
     def _moved(self, filters: Tensor) -> Tensor:
         """ψ(g⁻¹·) for every g."""
         size = self.kernel_size
-        moved = filters.flatten(-2).index_select(-1, self.index)  # (…, out, in, group·size·size)
+        moved = filters.flatten(-3).index_select(-1, self.index)  # (…, out, in, group·size·size)
         return moved.unflatten(-1, (-1, size, size)).movedim(-3, -5)
 
     def expand(self, filters: Tensor) -> Float[Tensor, "rows columns"]:
@@ -84,7 +85,7 @@ class LiftingConv2d(nn.Module):
 
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Tensor:
         """The filter of an equivariant kernel: its rows at g = e."""
-        return matrix[: self.out_channels].view(self.filters.shape[1:])
+        return matrix[: self.out_channels].reshape(self.filters.shape[1:])
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""
@@ -172,7 +173,7 @@ filters=1)
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Tensor:
         """The filter of an equivariant kernel: its rows at g = e."""
         n, size = self.group.order, self.kernel_size
-        first = matrix[: self.out_channels].view(-1, n, self.in_channels, size, size)
+        first = matrix[: self.out_channels].reshape(-1, n, self.in_channels, size, size)
         return first.transpose(1, 2)
 
     def unconstrained(self) -> nn.Conv2d:

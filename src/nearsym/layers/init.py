@@ -70,10 +70,10 @@ def _orthogonal_filter(layer: Any) -> Tensor:
 
 def _from_blocks(layer: GroupLinear, signs: Tensor) -> Tensor:
     """An orthogonal block for every character, transformed back to filters over the elements."""
-    blocks = torch.empty_like(layer.filters[0])
+    blocks = torch.empty_like(layer.filters[0]).unflatten(0, (len(signs), -1))
     for block in blocks:
         nn.init.orthogonal_(block)
-    return torch.einsum("kg,koi->goi", signs, blocks) / layer.group.order
+    return torch.einsum("kg,koi->goi", signs, blocks).flatten(0, 1) / len(signs)
 
 
 def _polar(matrix: Tensor) -> Tensor:

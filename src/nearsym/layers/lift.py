@@ -46,7 +46,7 @@ class LiftLinear(nn.Module):
         check_relaxation("LiftLinear", relaxed, filters)
         self.group, self.in_rep = in_rep.group, in_rep
         self.in_channels, self.out_channels = in_channels, out_channels
-        shape = (filters, out_channels, in_rep.size, in_channels)
+        shape = (filters, out_channels, in_rep.size * in_channels)
         self.filters = nn.Parameter(torch.empty(shape))
         self.relaxed = nn.Parameter(start_equal(filters, self.group.order)) if relaxed else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
@@ -58,19 +58,20 @@ class LiftLinear(nn.Module):
         vectors = x.unsqueeze(-1) if self.in_channels == 1 else x
         # (…, size, in) → (…, group, size, in)
         moved = torch.matmul(self.undo().to(x.dtype), vectors.unsqueeze(-3)).flatten(-2)
-        y = F.linear(moved, self.filters.flatten(0, 1).flatten(1))  # (…, group, filters·out)
+        y = F.linear(moved, self.filters.flatten(0, 1))  # (…, group, filters·out)
         if self.relaxed is not None:
             y = mix_outputs(y, self.relaxed)
         return y if self.bias is None else y + self.bias
 
-    def expand(self, filters: Float[Tensor, "out size in"]) -> Float[Tensor, "rows columns"]:
+    def expand(self, filters: Float[Tensor, "out size_in"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer: rows (g, out), columns (coordinate, in)."""
-        blocks = torch.einsum("omi,gmn->goni", filters, self.undo())
+        vectors = filters.unflatten(1, (self.in_rep.size, -1))
+        blocks = torch.einsum("omi,gmn->goni", vectors, self.undo())
         return blocks.flatten(2).flatten(0, 1)
 
-    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "out size in"]:
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "out size_in"]:
         """The filter of an equivariant matrix: its rows at g = e."""
-        return matrix[: self.out_channels].view(self.filters.shape[1:])
+        return matrix[: self.out_channels]
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""
@@ -114,7 +115,7 @@ class ProjectLinear(nn.Module):
         self.group, self.out_rep = out_rep.group, out_rep
         self.in_channels, self.out_channels = in_channels, out_channels
         order, size = self.group.order, out_rep.size
-        self.filters = nn.Parameter(torch.empty(filters, size, out_channels, in_channels))
+        self.filters = nn.Parameter(torch.empty(filters, size * out_channels, in_channels))
         self.relaxed = nn.Parameter(start_equal(filters, order)) if relaxed else None
         has_bias = bias and has_invariants(out_rep)
         self.bias = nn.Parameter(torch.empty(size, out_channels)) if has_bias else None
@@ -127,21 +128,21 @@ class ProjectLinear(nn.Module):
         check_last("ProjectLinear", x, (order, self.in_channels), self.filters)
         if self.relaxed is not None:
             x = scale_inputs(x, self.relaxed)
-        weight = self.filters.permute(1, 2, 0, 3).flatten(2).flatten(0, 1)  # (size·out, filters·in)
+        weight = self.filters.transpose(0, 1).flatten(1)  # (size·out, filters·in)
         bias = None if self.bias is None else self.bias.flatten()
         vectors = F.linear(x, weight, bias).unflatten(-1, (self.out_rep.size, -1))
         y = torch.matmul(self.average().to(vectors.dtype), vectors).sum(-3)  # (…, size, out)
         return y.squeeze(-1) if self.out_channels == 1 else y
 
-    def expand(self, filters: Float[Tensor, "size out in"]) -> Float[Tensor, "rows columns"]:
+    def expand(self, filters: Float[Tensor, "size_out in"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer: rows (coordinate, out), columns (g, in)."""
-        blocks = torch.einsum("gnm,moi->nogi", self.average(), filters)
+        vectors = filters.unflatten(0, (self.out_rep.size, -1))
+        blocks = torch.einsum("gnm,moi->nogi", self.average(), vectors)
         return blocks.flatten(2).flatten(0, 1)
 
-    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "size out in"]:
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "size_out in"]:
         """The filter of an equivariant matrix: |G| times its columns at g = e."""
-        shape = self.filters.shape[1:]
-        return self.group.order * matrix[:, : self.in_channels].view(shape)
+        return self.group.order * matrix[:, : self.in_channels]
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""

@@ -33,6 +33,7 @@ class GroupLinear(nn.Module):
     GroupLinear(8·regular → 16·regular of D2, relaxed input, filters=1)
     """
 
+    relative: Tensor
     signs: Tensor | None
 
     def __init__(
@@ -53,7 +54,7 @@ class GroupLinear(nn.Module):
         self.group, self.relax = group, relax
         self.in_channels, self.out_channels = in_channels, out_channels
         n = group.order
-        self.filters = nn.Parameter(torch.empty(filters, n, out_channels, in_channels))
+        self.filters = nn.Parameter(torch.empty(filters, n * out_channels, in_channels))
         self.relaxed = nn.Parameter(start_equal(filters, n)) if relaxed else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         relative = torch.from_numpy(group.relative.flatten())
@@ -74,13 +75,14 @@ class GroupLinear(nn.Module):
         self, x: Float[Tensor, "*batch group in_channels"]
     ) -> Float[Tensor, "*batch group out_channels"]:
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
+        filters = self.filters.unflatten(1, (self.group.order, -1))  # (filters, group, out, in)
         if self.relaxed is None:
-            y = self._convolve(x, self.filters[0])
+            y = self._convolve(x, filters[0])
         elif self.relax == "input":
-            filters = self.filters.permute(1, 2, 0, 3).flatten(2)  # (group, out, filters·in)
+            filters = filters.permute(1, 2, 0, 3).flatten(2)  # (group, out, filters·in)
             y = self._convolve(scale_inputs(x, self.relaxed), filters)
         else:
-            filters = self.filters.transpose(0, 1).flatten(1, 2)  # (group, filters·out, in)
+            filters = filters.transpose(0, 1).flatten(1, 2)  # (group, filters·out, in)
             y = mix_outputs(self._convolve(x, filters), self.relaxed)
         return y if self.bias is None else y + self.bias
 
@@ -90,23 +92,26 @@ class GroupLinear(nn.Module):
         if n == 1:
             return F.linear(x, filters[0])
         if self.signs is None:
-            return F.linear(x.flatten(-2), self.expand(filters)).unflatten(-1, (n, -1))
+            return F.linear(x.flatten(-2), self._matrix(filters)).unflatten(-1, (n, -1))
         x_hat = _transform(self.signs, x.reshape(-1, *x.shape[-2:]).transpose(0, 1))
         filters_hat = _transform(self.signs / n, filters)  # with the 1/|G| of the way back
         y_hat = torch.bmm(x_hat, filters_hat.transpose(1, 2))  # (character, batch, out)
         return _transform(self.signs, y_hat).transpose(0, 1).reshape(*batch, n, -1)
 
-    def expand(self, filters: Float[Tensor, "group out in"]) -> Float[Tensor, "rows columns"]:
-        """The matrix of the exact layer: rows (g, out), columns (h, in), block ψ(g⁻¹h)."""
+    def _matrix(self, filters: Tensor) -> Tensor:
+        """Rows (g, out), columns (h, in), block ψ(g⁻¹h)."""
         n, (out_channels, in_channels) = self.group.order, filters.shape[1:]
-        blocks = filters.index_select(0, self.get_buffer("relative"))
-        blocks = blocks.view(n, n, out_channels, in_channels).transpose(1, 2)
+        blocks = filters.index_select(0, self.relative).unflatten(0, (n, n)).transpose(1, 2)
         return blocks.reshape(n * out_channels, n * in_channels)
 
-    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "group out in"]:
-        """The filters of an equivariant matrix: its blocks at g = e."""
+    def expand(self, filters: Float[Tensor, "group_out in"]) -> Float[Tensor, "rows columns"]:
+        """The matrix of the exact layer with one filter: rows (g, out), columns (h, in)."""
+        return self._matrix(filters.unflatten(0, (self.group.order, -1)))
+
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "group_out in"]:
+        """The filter of an equivariant matrix: its blocks at g = e."""
         first = matrix[: self.out_channels]
-        return first.view(self.out_channels, self.group.order, self.in_channels).transpose(0, 1)
+        return first.unflatten(1, (self.group.order, -1)).transpose(0, 1).flatten(0, 1)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""
