@@ -12,6 +12,14 @@ class UsageError(ValueError):
     """
 
 
+class RunError(RuntimeError):
+    """Something outside stopped a run: the disk, a number that is not finite, a signal.
+
+    What was saved is intact. The command line prints the text without a traceback and exits
+    with 1.
+    """
+
+
 class MissingExtraError(ImportError):
     """A feature needs an optional dependency that is not installed."""
 

@@ -1,0 +1,120 @@
+"""What the agents share: their interface, and the steps every update is made of."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from nearsym.agents.batch import Batch
+from nearsym.networks.actor_critic import ActorCritic
+
+
+class Agent(Protocol):
+    """What the training loop needs of an agent."""
+
+    networks: ActorCritic
+
+    def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
+        """An exploring action for one observation, at this agent step of training."""
+        ...
+
+    def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
+        """Actions for a batch of observations: the mean ones, or drawn from the policy."""
+        ...
+
+    def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
+        """One gradient step at this agent step; returns named scalars."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Weights, optimisers and random state: tensors and plain data only."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Where and how precisely an agent computes."""
+
+    device: torch.device
+    bfloat16: bool
+    """Run the encoder in bfloat16. Values, targets and losses stay float32: at Q = 80 the spacing
+    of bfloat16 is a half."""
+
+    def encode(self, encoder: nn.Module, obs: Tensor) -> Tensor:
+        """Features in float32, computed in the chosen precision."""
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bfloat16):
+            features = encoder(obs)
+        return features.float() if self.bfloat16 else features
+
+
+def adam(learning_rate: float, *modules: nn.Module) -> torch.optim.Adam | None:
+    """Adam over the parameters of some modules, or None where there are none to learn."""
+    parameters = [p for module in modules for p in module.parameters()]
+    return torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
+
+
+def minimise(loss: Tensor, *optimisers: torch.optim.Optimizer | None) -> None:
+    """One gradient step of each optimiser on a loss."""
+    present = [optimiser for optimiser in optimisers if optimiser is not None]
+    for optimiser in present:
+        optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    for optimiser in present:
+        optimiser.step()
+
+
+@torch.no_grad()
+def polyak_(target: nn.Module, source: nn.Module, tau: float) -> None:
+    """target ← (1 − τ)·target + τ·source, in one fused call."""
+    torch._foreach_lerp_(list(target.parameters()), list(source.parameters()), tau)
+
+
+@contextlib.contextmanager
+def frozen(module: nn.Module) -> Iterator[None]:
+    """Let gradients pass through a module without computing those of its weights."""
+    module.requires_grad_(False)
+    try:
+        yield
+    finally:
+        module.requires_grad_(True)
+
+
+def normal_like(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal noise of the shape, type and device of x."""
+    return torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
+
+
+class Learner(Protocol):
+    """The parts of an agent that a checkpoint holds."""
+
+    networks: ActorCritic
+    target_critic: nn.Module
+    optimisers: dict[str, torch.optim.Adam | None]
+    generator: torch.Generator
+
+
+def learner_state(learner: Learner) -> dict[str, Any]:
+    """Weights, optimisers and random state: tensors and plain data only."""
+    state = {name: module.state_dict() for name, module in _modules(learner).items()}
+    optimisers = {k: o.state_dict() for k, o in learner.optimisers.items() if o is not None}
+    return state | {"optimisers": optimisers, "generator": learner.generator.get_state()}
+
+
+def load_learner_state(learner: Learner, state: dict[str, Any]) -> None:
+    """The inverse of `learner_state`."""
+    for name, module in _modules(learner).items():
+        module.load_state_dict(state[name])
+    for name, optimiser in learner.optimisers.items():
+        if optimiser is not None:
+            optimiser.load_state_dict(state["optimisers"][name])
+    learner.generator.set_state(state["generator"])
+
+
+def _modules(learner: Learner) -> dict[str, nn.Module]:
+    return learner.networks.parts | {"target_critic": learner.target_critic}

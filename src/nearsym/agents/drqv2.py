@@ -1,0 +1,161 @@
+"""DrQ-v2: deterministic policy gradients with image augmentation (Yarats et al. 2021)."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nearsym.agents.augment import draw_shifts, shift_images
+from nearsym.agents.base import (
+    Compute,
+    adam,
+    frozen,
+    learner_state,
+    load_learner_state,
+    minimise,
+    normal_like,
+    polyak_,
+)
+from nearsym.agents.batch import Batch
+from nearsym.agents.losses import (
+    clipped_double_q_target,
+    linear_schedule,
+    truncated_normal_sample,
+    twin_critic_loss,
+)
+from nearsym.networks.actor_critic import ActorCritic
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrQV2Config:
+    """Defaults follow Yarats et al. 2021 (arXiv:2107.09645)."""
+
+    learning_rate: float = 1e-4
+    """Adam step size for encoder, actor and critic."""
+    target_tau: float = 0.01
+    """Fraction of the critic copied into its target after each update."""
+    random_steps: int = 2000
+    """Agent steps at the start that draw actions uniformly."""
+    std_start: float = 1.0
+    """Exploration noise at the start, in action units."""
+    std_end: float = 0.1
+    """Exploration noise at the end of its schedule."""
+    std_steps: int = 100_000
+    """Agent steps over which the noise falls."""
+    noise_clip: float = 0.3
+    """Largest noise in a TD target and in the actor's loss."""
+    shift_pad: int = 4
+    """Largest random shift of images, in pixels; unused for vectors."""
+    saturation_penalty: float = 0.0
+    """Strength of a penalty on the squared action before its tanh. 0 in the paper; the laptop
+    preset uses it, since the published settings can saturate early and stay so."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.target_tau <= 1:
+            raise ValueError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+
+
+class DrQV2:
+    """The agent. Networks are handed in; images (uint8, channel-last) are augmented, vectors not."""
+
+    def __init__(
+        self,
+        networks: ActorCritic,
+        config: DrQV2Config,
+        *,
+        compute: Compute,
+        generator: torch.Generator,
+    ):
+        self.networks = networks
+        self.config = config
+        self.compute = compute
+        self.generator = generator
+        self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
+        self.optimisers = {
+            "encoder": adam(config.learning_rate, networks.encoder),
+            "actor": adam(config.learning_rate, networks.actor),
+            "critic": adam(config.learning_rate, networks.critic),
+        }
+
+    @torch.no_grad()
+    def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
+        """The mean action with exploration noise; uniform at the very start."""
+        mean = self._mean(self._encode(torch.from_numpy(obs[None])))
+        if step < self.config.random_steps:
+            action = 2 * torch.rand(mean.shape, generator=self.generator) - 1
+        else:
+            noise = normal_like(mean, self.generator)
+            action = truncated_normal_sample(mean, self.std(step), noise)
+        return action[0].cpu().numpy()
+
+    @torch.no_grad()
+    def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
+        """Mean actions for a batch of observations, or with the final exploration noise."""
+        mean = self._mean(self._encode(torch.from_numpy(obs)))
+        if sample:
+            noise = normal_like(mean, self.generator)
+            mean = truncated_normal_sample(mean, self.config.std_end, noise)
+        return mean.cpu().numpy()
+
+    def std(self, step: int) -> float:
+        """Exploration noise at an agent step."""
+        config = self.config
+        return linear_schedule(config.std_start, config.std_end, config.std_steps, step)
+
+    def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
+        """One gradient step on critic and encoder, then one on the actor."""
+        std = self.std(step)
+        features = self._encode(self._augment(batch.obs))
+        metrics = self._update_critic(features, batch, std)
+        metrics |= self._update_actor(features.detach(), std)
+        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
+        return metrics
+
+    def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:
+        with torch.no_grad():
+            next_features = self._encode(self._augment(batch.next_obs))
+            next_action = self._noisy(self._mean(next_features), std)
+            next_q = self.target_critic(next_features, next_action)
+            target = clipped_double_q_target(batch.reward, batch.discount, next_q)
+
+        q = self.networks.critic(features, batch.action)
+        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
+        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
+        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+
+    def _update_actor(self, features: Tensor, std: float) -> dict[str, Tensor]:
+        before_tanh = self.networks.actor(features)
+        action = self._noisy(torch.tanh(before_tanh), std)
+        with frozen(self.networks.critic):
+            q = self.networks.critic(features, action)
+        loss = -q.amin(dim=0).mean() + self.networks.actor_penalty()
+        saturation = before_tanh.square().mean()
+        if self.config.saturation_penalty:
+            loss = loss + self.config.saturation_penalty * saturation
+        minimise(loss, self.optimisers["actor"])
+        return {"actor/loss": loss.detach(), "actor/saturation": saturation.detach()}
+
+    def _encode(self, obs: Tensor) -> Tensor:
+        return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
+
+    def _mean(self, features: Tensor) -> Tensor:
+        return torch.tanh(self.networks.actor(features))
+
+    def _noisy(self, mean: Tensor, std: float) -> Tensor:
+        noise = normal_like(mean, self.generator)
+        return truncated_normal_sample(mean, std, noise, self.config.noise_clip)
+
+    def _augment(self, obs: Tensor) -> Tensor:
+        if obs.dtype != torch.uint8:
+            return obs
+        shifts = draw_shifts(len(obs), self.config.shift_pad, self.generator)
+        return shift_images(obs, shifts, self.config.shift_pad)
+
+    def state_dict(self) -> dict[str, Any]:
+        return learner_state(self)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        load_learner_state(self, state)

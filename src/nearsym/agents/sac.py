@@ -1,0 +1,158 @@
+"""SAC: maximum-entropy actor-critic (Haarnoja et al. 2018), with fixed or learned temperature."""
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nearsym.agents.base import (
+    Compute,
+    adam,
+    frozen,
+    learner_state,
+    load_learner_state,
+    minimise,
+    normal_like,
+    polyak_,
+)
+from nearsym.agents.batch import Batch
+from nearsym.agents.losses import (
+    clipped_double_q_target,
+    squashed_normal_sample,
+    twin_critic_loss,
+)
+from nearsym.networks.actor_critic import ActorCritic
+
+
+@dataclass(frozen=True, kw_only=True)
+class SACConfig:
+    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905)."""
+
+    learning_rate: float = 3e-4
+    """Adam step size for encoder, actor, critic and temperature."""
+    target_tau: float = 0.005
+    """Fraction of the critic copied into its target after each update."""
+    random_steps: int = 1000
+    """Agent steps at the start that draw actions uniformly."""
+    temperature: float = 0.1
+    """α, the weight of entropy: its first value, or the fixed one."""
+    learn_temperature: bool = True
+    """Move α so that the policy's entropy approaches −(action size)."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.target_tau <= 1:
+            raise ValueError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be positive, got {self.temperature}.")
+
+
+class SAC:
+    """The agent. Networks are handed in; the encoder learns from the critic's loss."""
+
+    def __init__(
+        self,
+        networks: ActorCritic,
+        config: SACConfig,
+        *,
+        compute: Compute,
+        generator: torch.Generator,
+    ):
+        self.networks = networks
+        self.config = config
+        self.compute = compute
+        self.generator = generator
+        self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
+        start = math.log(config.temperature)
+        self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
+        self.optimisers = {
+            "encoder": adam(config.learning_rate, networks.encoder),
+            "actor": adam(config.learning_rate, networks.actor),
+            "critic": adam(config.learning_rate, networks.critic),
+            "temperature": torch.optim.Adam([self.log_temperature], lr=config.learning_rate)
+            if config.learn_temperature
+            else None,
+        }
+
+    @torch.no_grad()
+    def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
+        """An action drawn from the policy; uniform at the very start."""
+        if step < self.config.random_steps:
+            mean, _ = self._policy(torch.from_numpy(obs[None]))
+            return (2 * torch.rand(mean.shape, generator=self.generator) - 1)[0].cpu().numpy()
+        return self.policy(obs[None], sample=True)[0]
+
+    @torch.no_grad()
+    def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
+        """Mean actions for a batch of observations, or drawn from the policy."""
+        mean, log_std = self._policy(torch.from_numpy(obs))
+        if sample:
+            noise = normal_like(mean, self.generator)
+            return squashed_normal_sample(mean, log_std, noise)[0].cpu().numpy()
+        return torch.tanh(mean).cpu().numpy()
+
+    def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
+        """One gradient step on critic and encoder, one on the actor, one on the temperature."""
+        features = self._encode(batch.obs)
+        metrics = self._update_critic(features, batch)
+        metrics |= self._update_actor(features.detach())
+        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
+        return metrics
+
+    def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
+        with torch.no_grad():
+            next_features = self._encode(batch.next_obs)
+            next_action, log_prob = self._sample(next_features)
+            next_q = self.target_critic(next_features, next_action)
+            soft_q = next_q - self.temperature * log_prob
+            target = clipped_double_q_target(batch.reward, batch.discount, soft_q)
+
+        q = self.networks.critic(features, batch.action)
+        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
+        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
+        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+
+    def _update_actor(self, features: Tensor) -> dict[str, Tensor]:
+        action, log_prob = self._sample(features)
+        with frozen(self.networks.critic):
+            q = self.networks.critic(features, action).amin(dim=0)
+        loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
+        minimise(loss, self.optimisers["actor"])
+        entropy = -log_prob.detach().mean()
+        self._update_temperature(entropy, action.shape[-1])
+        return {
+            "actor/loss": loss.detach(),
+            "actor/entropy": entropy,
+            "actor/temperature": self.temperature,
+        }
+
+    def _update_temperature(self, entropy: Tensor, action_size: int) -> None:
+        if self.config.learn_temperature:
+            minimise(
+                self.log_temperature.exp() * (entropy + action_size), self.optimisers["temperature"]
+            )
+
+    @property
+    def temperature(self) -> Tensor:
+        return self.log_temperature.detach().exp()
+
+    def _encode(self, obs: Tensor) -> Tensor:
+        return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
+
+    def _policy(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        return self.networks.actor(self._encode(obs))
+
+    def _sample(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        mean, log_std = self.networks.actor(features)
+        return squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
+
+    def state_dict(self) -> dict[str, Any]:
+        return learner_state(self) | {"log_temperature": self.log_temperature.detach().clone()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        load_learner_state(self, state)
+        with torch.no_grad():
+            self.log_temperature.copy_(state["log_temperature"])

@@ -1,0 +1,57 @@
+"""`nearsym eval`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from nearsym.cli.options import Positional
+from nearsym.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Play episodes with a trained agent: mean return and its 95 % interval.
+
+    nearsym eval runs/cartpole-swingup-seed0 --episodes 50 --noise 0.06
+    """
+
+    run: Positional[str]
+    """a run folder"""
+    episodes: int = 50
+    """how many"""
+    noise: float | None = None
+    """noise on the images (default: as in training)"""
+    checkpoint: Literal["best", "last"] = "best"
+    """which weights"""
+    sample: bool = False
+    """draw actions from the policy instead of taking its mean"""
+    seed: int = 1_000_000
+    """episode i starts from seed + i"""
+    video: str | None = None
+    """write the first episode to this file (.mp4 or .gif)"""
+
+
+def run(args: Evaluate) -> dict[str, Any]:
+    """Returns of whole episodes."""
+    from nearsym.experiments.evaluation import evaluate_run
+
+    if args.episodes < 1:
+        raise UsageError(f"--episodes must be at least 1, got {args.episodes}.")
+    return evaluate_run(
+        Path(args.run),
+        episodes=args.episodes,
+        noise=args.noise,
+        checkpoint=args.checkpoint,
+        sample=args.sample,
+        seed=args.seed,
+        video=None if args.video is None else Path(args.video),
+    )
+
+
+def show(result: dict[str, Any]) -> None:
+    """The result for people."""
+    low, high = result["return_ci95"]
+    print(
+        f"{result['return_mean']:.1f}  (95 % interval {low:.1f} to {high:.1f}, bootstrap over "
+        f"{result['episodes']} episodes; noise {result['noise']:g})"
+    )

@@ -1,0 +1,118 @@
+"""The composition root: the only place that turns configurations into objects."""
+
+from dataclasses import asdict
+
+import gymnasium
+import numpy as np
+import torch
+
+from nearsym.agents.base import Agent, Compute
+from nearsym.agents.drqv2 import DrQV2, DrQV2Config
+from nearsym.agents.sac import SAC
+from nearsym.envs.domains import DOMAINS
+from nearsym.envs.registry import TRADING, make
+from nearsym.errors import UsageError
+from nearsym.experiments.config import RunConfig, TaskConfig
+from nearsym.groups.action import Invariant
+from nearsym.groups.catalog import trivial
+from nearsym.groups.representation import trivial_of
+from nearsym.groups.symmetry import Symmetry
+from nearsym.networks.build import build_actor_critic
+
+STREAMS = ("networks", "agent", "replay", "environment", "evaluation")
+
+
+def seeds_of(seed: int) -> dict[str, int]:
+    """Independent seeds for everything that is random in a run."""
+    words = np.random.SeedSequence(seed).generate_state(len(STREAMS))
+    return {name: int(word) for name, word in zip(STREAMS, words, strict=True)}
+
+
+def build_env(task: TaskConfig, *, noise: float | None = None, **options: object) -> gymnasium.Env:
+    """The environment of a run, flattened to what agents read; with other noise if asked for."""
+    if task.name in DOMAINS:
+        fields = ("variant", "size", "action_repeat", "frame_stack", "background")
+        named = {name: value for name, value in asdict(task).items() if name in fields}
+        noisy = task.noise if noise is None else noise
+        return make(task.name, obs=task.obs or "pixels", noise=noisy, **named, **options)
+    if task.name == TRADING:
+        fields = ("symmetry", "data", "split", "fill")
+        return make(task.name, **{k: v for k, v in asdict(task).items() if k in fields}, **options)
+    return _adapted(task.name, make(task.name, **options))
+
+
+def has_pixels(task: str) -> bool:
+    """Whether a task can be seen as pixels or as a state vector, by choice."""
+    return task in DOMAINS
+
+
+def default_model(task: TaskConfig) -> str:
+    """approx where the task declares a symmetry, else none."""
+    if task.name in DOMAINS or task.symmetry is not None:
+        return "approx"
+    if task.name == TRADING:
+        return "none"
+    env = build_env(task)
+    declared = isinstance(getattr(env.unwrapped, "symmetry", None), Symmetry)
+    env.close()
+    return "approx" if declared else "none"
+
+
+def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
+    """The symmetry a model is built from; an environment without one has the trivial group."""
+    declared = getattr(env.unwrapped, "symmetry", None)
+    if isinstance(declared, Symmetry):
+        return declared
+    if model not in ("none", "sit"):
+        raise UsageError(
+            f"The model {model} needs a symmetry, and this environment declares none. "
+            "Give it an attribute `symmetry`, or use --model none."
+        )
+    group = trivial()
+    assert env.action_space.shape is not None and env.observation_space.shape is not None
+    shape = env.observation_space.shape
+    observation = Invariant(group) if len(shape) == 3 else shape[0] * trivial_of(group)
+    return Symmetry(observation, env.action_space.shape[0] * trivial_of(group))
+
+
+def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
+    """An agent with freshly drawn networks."""
+    seeds = seeds_of(config.seed)
+    shape = env.observation_space.shape
+    assert shape is not None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seeds["networks"])
+        networks = build_actor_critic(
+            symmetry_of(env, config.network.model), shape, config.agent, config.network
+        )
+    device = torch.device(config.device)
+    for part in networks.parts.values():
+        part.to(device)
+    compute = Compute(device, bfloat16=config.precision == "bf16")
+    generator = torch.Generator(device).manual_seed(seeds["agent"])
+    if isinstance(config.algorithm, DrQV2Config):
+        return DrQV2(networks, config.algorithm, compute=compute, generator=generator)
+    return SAC(networks, config.algorithm, compute=compute, generator=generator)
+
+
+def resolve_precision(precision: str, device: str) -> str:
+    """What `auto` means here: bfloat16 where the hardware computes in it, else float32."""
+    if precision != "auto":
+        return precision
+    if device == "cpu":
+        return "bf16" if torch.cpu._is_avx512_bf16_supported() else "fp32"
+    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+
+
+def _adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
+    """Somebody's own environment with actions in [−1, 1]ⁿ and float32 or uint8 observations."""
+    obs, action = env.observation_space, env.action_space
+    if not isinstance(obs, gymnasium.spaces.Box) or len(obs.shape) not in (1, 3):
+        raise UsageError(f"{name} must observe a vector or an image (a Box), got {obs}.")
+    if not isinstance(action, gymnasium.spaces.Box) or not action.is_bounded():
+        raise UsageError(f"{name} must take bounded continuous actions (a Box), got {action}.")
+    if not (np.all(action.low == -1) and np.all(action.high == 1)):
+        env = gymnasium.wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
+    if obs.dtype not in (np.uint8, np.float32):
+        env = gymnasium.wrappers.DtypeObservation(env, np.float32)
+    return env

@@ -1,0 +1,220 @@
+"""A run is a folder: start one, resume one, read one."""
+
+import json
+import platform
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from nearsym.agents.base import Agent
+from nearsym.errors import UsageError
+from nearsym.experiments.build import build_agent, build_env, seeds_of
+from nearsym.experiments.config import RunConfig, from_plain, to_plain
+from nearsym.layers.relaxation import relaxed_weights
+from nearsym.training import atomic
+from nearsym.training.allocator import keep_freed_memory
+from nearsym.training.checkpoint import CheckpointStore
+from nearsym.training.evaluate import rollouts
+from nearsym.training.log import RunLog
+from nearsym.training.loop import Interrupted, Trainer
+from nearsym.training.replay import Replay
+from nearsym.training.runlock import RunLock
+
+RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco")
+
+
+def start(config: RunConfig, folder: Path) -> dict[str, Any]:
+    """A new run in a new folder; returns its summary."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"{folder} exists already. Continue it with --resume {folder}, or choose another --out."
+        )
+    env, agent = _build(config)  # first: a setting that cannot work leaves no folder behind
+    with atomic.clear_errors("Making the run folder", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with RunLock(folder):
+        plain = {"config": to_plain(config), "versions": versions()}
+        write_json(folder / "config.json", plain)
+        return _train(config, folder, env, agent, resume=False)
+
+
+def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
+    """Go on with a run where its last checkpoint stands, or to more frames than it had."""
+    config = read_config(folder)
+    if frames is not None:
+        config = replace(config, training=replace(config.training, frames=frames))
+    with RunLock(folder):
+        return _train(config, folder, *_build(config), resume=True)
+
+
+def read_config(folder: Path) -> RunConfig:
+    """The configuration of a run folder."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise UsageError(f"{folder} is no run: it has no config.json.")
+    try:
+        return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: {error!r}.") from error
+
+
+def load_agent(
+    folder: Path, *, checkpoint: str = "best", env: gymnasium.Env | None = None
+) -> tuple[RunConfig, Agent, gymnasium.Env]:
+    """The configuration, agent and environment of a run, with the weights of a checkpoint."""
+    config = read_config(folder)
+    state, _ = CheckpointStore(folder / "checkpoints").load(checkpoint)
+    env = build_env(config.task) if env is None else env
+    agent = build_agent(config, env)
+    agent.load_state_dict(state["agent"])
+    return config, agent, env
+
+
+def versions() -> dict[str, str]:
+    """What the numbers of a run may depend on."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in RECORDED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # an extra that is not installed
+            continue
+    return found
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file that is either the old one or the whole new one."""
+    with atomic.clear_errors("Writing the run", path.parent):
+        atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")
+
+
+def _build(config: RunConfig) -> tuple[gymnasium.Env, Agent]:
+    torch.set_num_threads(config.threads)
+    keep_freed_memory()
+    env = build_env(config.task)
+    return env, build_agent(config, env)
+
+
+def _train(
+    config: RunConfig, folder: Path, env: gymnasium.Env, agent: Agent, *, resume: bool
+) -> dict[str, Any]:
+    eval_env = build_env(config.task)
+    replay = _replay(config, env, folder)
+    store = CheckpointStore(folder / "checkpoints", replay=replay)
+    saved, frames = store.load_latest() if resume else (None, 0)
+    log = RunLog(folder, position=saved["log"] if saved else 0, frames=frames)
+    seeds = seeds_of(config.seed)
+    with _stop_on_signals() as stop_requested:
+        trainer = Trainer(
+            env=env,
+            agent=agent,
+            replay=replay,
+            evaluate=lambda: _evaluate(config, agent, eval_env, seeds["evaluation"]),
+            log=log,
+            store=store,
+            config=config.training,
+            rng=np.random.default_rng(seeds["replay"]),
+            first_seed=seeds["environment"],
+            stop_requested=stop_requested,
+        )
+        if saved is not None:
+            trainer.load_state_dict(saved)
+        _announce(config, agent, folder, frames)
+        try:
+            with _progress(config.training.frames, frames) as bar:
+                state = trainer.run(bar)
+        except Interrupted:
+            raise Interrupted(
+                f"Stopped and saved at frame {trainer.state.frames}. "
+                f"Go on with: nearsym train --resume {folder}"
+            ) from None
+        finally:
+            log.close()
+    summary = {
+        "task": config.task.name,
+        "variant": config.task.variant,
+        "model": config.network.model,
+        "agent": config.agent,
+        "seed": config.seed,
+        "frames": state.frames,
+        "seconds": state.seconds,
+        "best_return": state.best_return,
+        "final_return": state.final_return,
+        "parameters": agent.networks.parameter_counts(),
+        "run": str(folder),
+    }
+    write_json(folder / "summary.json", summary)
+    return summary
+
+
+def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
+    space, action = env.observation_space, env.action_space
+    assert space.shape is not None and action.shape is not None
+    training = config.training
+    pixels = len(space.shape) == 3
+    return Replay(
+        capacity=training.replay_capacity,
+        obs_shape=space.shape,
+        obs_dtype=space.dtype,
+        action_size=action.shape[0],
+        nstep=training.nstep,
+        discount=training.discount,
+        frame_stack=config.task.frame_stack if pixels else 1,
+        folder=folder / "replay" if training.replay == "disk" else None,
+    )
+
+
+def _evaluate(config: RunConfig, agent: Agent, env: gymnasium.Env, seed: int) -> dict[str, Any]:
+    """Returns of the mean policy on the same starts every time, and every relaxed weight."""
+    episodes = rollouts(agent.policy, env, episodes=config.training.eval_episodes, seed=seed)
+    weights = {
+        f"relaxed/{part}.{name}": weight
+        for part, network in agent.networks.parts.items()
+        for name, weight in relaxed_weights(network).items()
+    }
+    return {"eval/returns": [episode.total for episode in episodes]} | weights
+
+
+def _progress(total: int, done: int) -> tqdm:
+    """A live bar on a terminal; in a log file a line every half minute."""
+    return tqdm(
+        total=total, initial=done, unit="frame", mininterval=0.2 if sys.stderr.isatty() else 30
+    )
+
+
+def _announce(config: RunConfig, agent: Agent, folder: Path, frames: int) -> None:
+    counts = ", ".join(f"{k} {v:,}" for k, v in agent.networks.parameter_counts().items())
+    verb = f"Going on at frame {frames}" if frames else "Training"
+    task = config.task.name + (f" ({config.task.variant})" if config.task.variant else "")
+    print(
+        f"{verb}: {task}, {config.agent}, {config.network.model}; parameters: {counts}; "
+        f"{config.precision}, {config.threads} thread(s); {folder}",
+        file=sys.stderr,
+    )
+
+
+@contextmanager
+def _stop_on_signals() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C and SIGTERM into a request that the loop answers with a checkpoint."""
+    requested = []
+
+    def request(number: int, frame: object) -> None:
+        if requested:  # a second Ctrl-C means now
+            raise KeyboardInterrupt
+        requested.append(number)
+
+    previous = {n: signal.signal(n, request) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(requested)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,38 @@
+"""The networks of one agent, built and bundled."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+
+def no_penalty() -> Tensor | float:
+    """No regularisation."""
+    return 0.0
+
+
+@dataclass(frozen=True)
+class ActorCritic:
+    """Everything an agent learns with; the agent never asks what is inside."""
+
+    encoder: nn.Module
+    """Observations to features (batch, |G|, channels)."""
+    actor: nn.Module
+    """Features to the parameters of a policy."""
+    critic: nn.Module
+    """Features and actions to values (critics, batch)."""
+    actor_penalty: Callable[[], Tensor | float] = field(default=no_penalty)
+    """Added to the actor's loss: a prior on its weights."""
+    critic_penalty: Callable[[], Tensor | float] = field(default=no_penalty)
+    """Added to the critic's loss: a prior on the weights of critic and encoder."""
+
+    @property
+    def parts(self) -> dict[str, nn.Module]:
+        return {"encoder": self.encoder, "actor": self.actor, "critic": self.critic}
+
+    def parameter_counts(self) -> dict[str, int]:
+        """Learned numbers in each part, and in all."""
+        counts = {
+            name: sum(p.numel() for p in part.parameters()) for name, part in self.parts.items()
+        }
+        return counts | {"total": sum(counts.values())}

@@ -1,0 +1,142 @@
+"""From a symmetry, the shape of an observation and a size to encoder, actor and critic."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.action import ImageAction
+from nearsym.groups.group import FiniteGroup
+from nearsym.groups.representation import Representation
+from nearsym.groups.symmetry import Symmetry
+from nearsym.layers.relaxation import spread_penalty
+from nearsym.layers.residual import residual_penalties
+from nearsym.networks.actor_critic import ActorCritic
+from nearsym.networks.encoder import PixelEncoder, VectorEncoder
+from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
+from nearsym.networks.kit import MODELS, Kit, make_kit
+from nearsym.networks.sit import SiTEncoder
+
+ACTORS = {"drqv2": DeterministicActor, "sac": GaussianActor}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """Sizes are those of the model `none`; symmetric models divide widths by √|G|, which keeps
+    the number of parameters (paper, Appendix D.1.1)."""
+
+    model: str = "approx"
+    """none, exact, approx, rpp or sit."""
+    layers: str = "group"
+    """Convolutions of the pixel encoder: group or steerable."""
+    filters: int = 1
+    """L, the number of filters that relaxed weights combine."""
+    relax: str = "input"
+    """Relaxed weights on the input element (the paper) or the output element."""
+    channels: int = 32
+    """Channels of the pixel encoder."""
+    channel_multiple: int = 1
+    """Round the divided channels down to a multiple: CPUs like 16."""
+    hidden: int = 1024
+    """Width of the hidden layers of actor and critics."""
+    depth: int = 2
+    """Number of those layers."""
+    waist: int | None = 50
+    """Width of DrQ-v2's trunk, or None to go without."""
+    spread_strength: float = 0.0
+    """Penalty on the spread of relaxed weights."""
+    rpp_actor: tuple[float, float] = (1e-6, 1e-6)
+    """RPP priors on the actor: strengths for the exact and for the free weights."""
+    rpp_critic: tuple[float, float] = (0.0, 0.0)
+    """RPP priors on critic and encoder."""
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise unknown_name("model", self.model, MODELS)
+        for name in ("channels", "channel_multiple", "hidden", "filters"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+
+def build_actor_critic(
+    symmetry: Symmetry, obs_shape: tuple[int, ...], agent: str, config: NetworkConfig
+) -> ActorCritic:
+    """Networks for a task with this symmetry.
+
+    Weights are drawn from torch's global generator: seed it around the call.
+    """
+    if agent not in ACTORS:
+        raise unknown_name("agent", agent, ACTORS)
+    kit = make_kit(
+        config.model,
+        symmetry.group,
+        layers=config.layers,
+        filters=config.filters,
+        relax=config.relax,
+    )
+    encoder = _encoder(kit, symmetry, obs_shape, config)
+    hidden = (narrowed(config.hidden, kit.group, 8),) * config.depth
+    sizes = (encoder.features, config.waist, hidden, symmetry.action)
+    actor = ACTORS[agent](kit, *sizes)
+    critic = TwinCritic(kit, *sizes)
+    return ActorCritic(
+        encoder,
+        actor,
+        critic,
+        actor_penalty=_penalty(config, config.rpp_actor, actor),
+        critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
+    )
+
+
+def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
+    """width / √|G|, rounded down to a multiple: as many parameters as without the group.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> narrowed(1024, dihedral(1), 8), narrowed(1024, dihedral(2), 8), narrowed(32, dihedral(1), 1)
+    (720, 512, 22)
+    """
+    if group.order == 1:
+        return width
+    exact = int(width / math.sqrt(group.order))
+    return max(exact // multiple * multiple, min(exact, multiple), 1)
+
+
+def _encoder(
+    kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
+) -> nn.Module:
+    pixels = len(obs_shape) == 3
+    if config.model == "sit":
+        if not pixels:
+            raise UsageError("The model sit reads pixels: use --obs pixels, or another model.")
+        return SiTEncoder(obs_shape[0], obs_shape[2])
+    if not pixels:
+        if config.layers == "steerable":
+            raise UsageError("Steerable layers read pixels: use --obs pixels or --layers group.")
+        representation = symmetry.observation
+        if not isinstance(representation, Representation):
+            raise UsageError(f"A vector observation needs a representation, got {representation}.")
+        return VectorEncoder(kit.own(representation))
+    if not isinstance(symmetry.observation, ImageAction) and kit.group.order > 1:
+        raise UsageError(f"Pixels need an ImageAction, got {symmetry.observation}.")
+    channels = narrowed(config.channels, kit.group, config.channel_multiple)
+    return PixelEncoder(kit, obs_shape[0], obs_shape[2], channels)
+
+
+def _penalty(
+    config: NetworkConfig, priors: tuple[float, float], *modules: nn.Module
+) -> Callable[[], Tensor | float]:
+    """The regulariser of some modules as a function without arguments; 0 where there is none."""
+
+    def penalty() -> Tensor | float:
+        total: Tensor | float = 0.0
+        for module in modules:
+            if config.model == "rpp" and any(priors):
+                exact, free = residual_penalties(module)
+                total = total + priors[0] * exact + priors[1] * free
+            if config.model == "approx" and config.spread_strength:
+                total = total + config.spread_strength * spread_penalty(module)
+        return total
+
+    return penalty

@@ -1,0 +1,98 @@
+"""Observations to features: pixels and vectors.
+
+Every encoder maps a batch of observations to (batch, |G|, features), a regular representation.
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor, nn
+
+from nearsym.errors import UsageError
+from nearsym.groups.representation import Representation
+from nearsym.layers.init import orthogonal_
+from nearsym.layers.regular import regular_features
+from nearsym.networks.kit import Kit
+
+SMALLEST_SIZE = 37
+EXACT_SIZES = tuple(range(SMALLEST_SIZE, 1024, 8))  # n ≡ 5 (mod 8), see PixelEncoder
+
+
+class PixelEncoder(nn.Module):
+    """Four convolutions, as in DrQ-v2 with two poolings (paper, Appendix C.1.1).
+
+    Images are uint8, channel-last: (batch, size, size, channels). At 85 px the map shrinks
+    85 → 42 → 40 → 20 → 18 → 9 → 7. Stride and pooling commute with flips and quarter turns only
+    for sizes n ≡ 5 (mod 8).
+    """
+
+    def __init__(self, kit: Kit, size: int, in_channels: int, channels: int):
+        super().__init__()
+        check_size(size, exact=kit.group.order > 1)
+        self.group = kit.group
+        self.size, self.in_channels = size, in_channels
+        self.convs = nn.ModuleList(
+            [
+                kit.lift_conv(in_channels, channels, 3, stride=2),
+                kit.conv(channels, channels, 3),
+                kit.conv(channels, channels, 3),
+                kit.conv(channels, channels, 3),
+            ]
+        )
+        for conv in self.convs:
+            orthogonal_(conv, gain=np.sqrt(2.0))
+        side = ((((size - 1) // 2 - 2) // 2 - 2) // 2) - 2
+        self.features = channels * side * side
+
+    def forward(
+        self, obs: UInt8[Tensor, "batch height width channels"]
+    ) -> Float[Tensor, "batch group features"]:
+        x = scaled_pixels(obs, self.dtype)
+        x = torch.relu(self.convs[0](x))
+        x = torch.relu(self.convs[1](x))
+        x = torch.relu(self.convs[2](nn.functional.max_pool2d(x, 2)))
+        x = torch.relu(self.convs[3](nn.functional.max_pool2d(x, 2)))
+        return regular_features(x, self.group)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return next(self.parameters()).dtype
+
+
+class VectorEncoder(nn.Module):
+    """The orbit of a vector: features[g] = ρ(g)⁻¹ x. No parameters.
+
+    Under k the orbit is permuted, features[g] → features[k⁻¹g]: a regular representation.
+    """
+
+    orbit: Tensor
+
+    def __init__(self, representation: Representation):
+        super().__init__()
+        inverse = representation.group.inverse
+        orbit = torch.from_numpy(representation.matrices[inverse]).to(torch.get_default_dtype())
+        self.register_buffer("orbit", orbit, persistent=False)
+        self.group = representation.group
+        self.features = representation.size
+
+    def forward(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch group size"]:
+        return torch.einsum("gij,bj->bgi", self.orbit, x.to(self.orbit.dtype))
+
+
+def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:
+    """Bytes to [−½, ½], channel-last in memory, channel-first in shape."""
+    return obs.permute(0, 3, 1, 2).to(dtype).mul_(1 / 255).sub_(0.5)
+
+
+def check_size(size: int, *, exact: bool) -> None:
+    """Refuse images that are too small, or at which a symmetric encoder would not be exact."""
+    if size < SMALLEST_SIZE:
+        raise UsageError(
+            f"The pixel encoder needs images of {SMALLEST_SIZE} px or more, got {size}."
+        )
+    if exact and size not in EXACT_SIZES:
+        below = max(n for n in EXACT_SIZES if n < size)
+        raise UsageError(
+            f"Stride and pooling keep the symmetry exact only at sizes n ≡ 5 (mod 8), got {size}. "
+            f"The nearest are {below} and {below + 8}."
+        )

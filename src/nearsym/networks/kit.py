@@ -1,0 +1,109 @@
+"""The layers a network is made of: one kit for each model, one switch in one place.
+
+Encoders, actors and critics ask a kit for layers and never learn which model they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from torch import nn
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.catalog import trivial
+from nearsym.groups.group import FiniteGroup
+from nearsym.groups.representation import Representation, regular, trivial_of
+from nearsym.layers.conv import GroupConv2d, LiftingConv2d
+from nearsym.layers.lift import ProjectLinear
+from nearsym.layers.linear import GroupLinear
+from nearsym.layers.residual import residual
+from nearsym.layers.steerable import SteerableConv2d
+
+Model = Literal["none", "exact", "approx", "rpp", "sit"]
+MODELS = ("none", "exact", "approx", "rpp", "sit")
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Makers of layers over one group.
+
+    Feature maps are (batch, |G|·channels, height, width), group-major; features are
+    (batch, |G|, channels).
+    """
+
+    group: FiniteGroup
+    lift_conv: Callable[..., nn.Module]
+    """(in_channels, out_channels, kernel_size, stride): plain images to feature maps."""
+    conv: Callable[..., nn.Module]
+    """(in_channels, out_channels, kernel_size): feature maps to feature maps."""
+    linear: Callable[..., nn.Module]
+    """(in_channels, out_channels): features to features."""
+    project: Callable[..., nn.Module]
+    """(representation, in_channels): features to a vector that moves by the representation."""
+
+    def own(self, representation: Representation) -> Representation:
+        """The representation restricted to the kit's group: itself, or plain numbers."""
+        if representation.group == self.group:
+            return representation
+        return representation.size * trivial_of(self.group)
+
+
+def make_kit(
+    model: str,
+    group: FiniteGroup,
+    *,
+    layers: str = "group",
+    filters: int = 1,
+    relax: str = "input",
+) -> Kit:
+    """The kit of a model over a group; `none` and `sit` work over the trivial group."""
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
+    if layers not in ("group", "steerable"):
+        raise unknown_name("kind of layers", layers, ("group", "steerable"))
+    if filters != 1 and model != "approx":
+        raise UsageError(f"--filters belongs to the model approx, not to {model}.")
+    if model in ("none", "sit"):
+        group = trivial()
+    relaxed = model == "approx"
+    options = {"relaxed": True, "filters": filters} if relaxed else {}
+    # A lifting layer has no input element, so its weights sit on the output whatever `relax` says.
+    inner = options | ({"relax": relax} if relaxed else {})
+    kit = Kit(
+        group,
+        lift_conv=partial(LiftingConv2d, group, **options),
+        conv=partial(GroupConv2d, group, **inner),
+        linear=partial(GroupLinear, group, **inner),
+        project=partial(ProjectLinear, **options),
+    )
+    if layers == "steerable":
+        kit = _steerable(kit, relaxed=relaxed)
+    return _residual(kit) if model == "rpp" else kit
+
+
+def _steerable(kit: Kit, *, relaxed: bool) -> Kit:
+    """Steerable convolutions in the encoder; on vectors a steerable map is a group-linear one."""
+    one, many = trivial_of(kit.group), regular(kit.group)
+    return Kit(
+        kit.group,
+        lift_conv=partial(SteerableConv2d, one, many, relaxed=relaxed),
+        conv=partial(SteerableConv2d, many, many, relaxed=relaxed),
+        linear=kit.linear,
+        project=kit.project,
+    )
+
+
+def _residual(kit: Kit) -> Kit:
+    """Every layer of a kit with a free path beside it (residual pathway priors)."""
+
+    def beside(make: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+        return lambda *args, **kwargs: residual(make(*args, **kwargs))
+
+    return Kit(
+        kit.group,
+        lift_conv=beside(kit.lift_conv),
+        conv=beside(kit.conv),
+        linear=beside(kit.linear),
+        project=beside(kit.project),
+    )

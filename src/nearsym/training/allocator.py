@@ -1,0 +1,24 @@
+"""Keep freed memory in the process: worth a quarter of an update on CPUs.
+
+An update frees and asks again for the same large blocks; by default glibc returns each to the
+system and gets it back page by page.
+"""
+
+import ctypes
+import ctypes.util
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
+
+
+def keep_freed_memory() -> bool:
+    """Ask glibc to reuse blocks of up to 32 MiB; False where there is no glibc."""
+    name = ctypes.util.find_library("c")
+    libc = ctypes.CDLL(name) if name else None
+    if libc is None or not hasattr(libc, "mallopt"):
+        return False
+    settings = {
+        _M_MMAP_THRESHOLD: 32 * 2**20,
+        _M_TRIM_THRESHOLD: 2_000_000_000,
+        _M_TOP_PAD: 256 * 2**20,
+    }
+    return all([libc.mallopt(option, value) for option, value in settings.items()])
