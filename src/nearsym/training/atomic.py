@@ -11,7 +11,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-PRIMITIVES = ("open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove")
+PRIMITIVES = (
+    "make_folder", "open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove",
+)  # fmt: skip
 """The operations that reach the disk, in the order a file usually meets them."""
 
 _REASONS = {
@@ -27,21 +29,27 @@ _REASONS = {
 }
 
 
+GO_ON = "continue with --resume; the last checkpoint is intact"
+TRY_AGAIN = "try again; nothing has been changed"
+
+
 class DiskError(RuntimeError):
     """The disk refused an operation: full, read-only, gone. Nothing saved before is harmed."""
 
 
 @contextlib.contextmanager
-def clear_errors(doing: str, path: Path) -> Iterator[None]:
+def clear_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[None]:
     """Turn an `OSError` inside the block into a `DiskError` that a person can act on."""
     try:
         yield
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}. Put that right")
-        raise DiskError(
-            f"{doing} failed in {path}: {reason}, then continue with --resume; "
-            f"the last checkpoint is intact."
-        ) from error
+        raise DiskError(f"{doing} failed in {path}: {reason}, then {advice}.") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder inside an existing one. Missing parents mean that the run has gone."""
+    folder.mkdir(exist_ok=True)
 
 
 def open_file(path: Path) -> int:

@@ -1,16 +1,11 @@
 """Replay that stores every frame once and builds stacks and n-step returns when it is sampled.
 
 The observations of all episodes form one endless sequence of slots; slot i holds the newest frame
-of an observation and the action, reward and discount that led to it. The replay sees a window of
-the newest `capacity` slots. With age(i) = the steps since slot i's episode began:
+of an observation and the action, reward and discount that led to it. `storage.py` keeps the slots,
+`window.py` says which of them can be sampled; here they meet. With age(i) = the steps since slot
+i's episode began,
 
-    obs(i)  = frames i − min(age(i), stack−1−k), k = 0 … stack−1      (oldest first)
-    m(i)    = the largest m ≤ n with slot i+m written and in the same episode
-    target  = Σ_{k<m} γᵏ (Π_{j<k} d_j) r_k  +  γᵐ (Π_{k<m} d_k) · V(obs(i+m))
-
-A window of steps that would pass the end of its episode, or the last slot written, is shortened
-and bootstraps from the last observation there. Published DrQ-v2 never samples the last n−1 starts
-of an episode; shortening uses them and stays an unbiased target.
+    obs(i) = frames of slots i − min(age(i), stack−1−k), k = 0 … stack−1      (oldest first).
 """
 
 import math
@@ -23,6 +18,7 @@ import torch
 from nearsym.agents.batch import Batch
 from nearsym.errors import UsageError
 from nearsym.training.storage import SegmentLog
+from nearsym.training.window import Window
 
 SEGMENT_BYTES = 64 * 2**20
 
@@ -66,17 +62,22 @@ class Replay:
         length = max(1, min(segment_bytes // self.layout.itemsize, math.ceil(capacity / 16)))
         self._log = SegmentLog(self.layout, length=length, folder=folder)
         self._slot = np.zeros(1, self.layout)
-        self._clear_columns()
-
-    def _clear_columns(self) -> None:
-        """The small fields again, as rings over the window: sampling gathers them in one step."""
-        self._columns = {
-            name: np.zeros((self.capacity, *field.shape), field.base)
-            for name in ("action", "reward", "discount", "age")
-            for field in (self.layout[name],)
-        }
-        self._episodes = 0  # episode starts inside the window
+        self._window = self._empty_window()
         self._running = False
+
+    def _empty_window(self, start: int = 0) -> Window:
+        return Window(
+            self.layout,
+            capacity=self.capacity,
+            stack=self.frame_stack,
+            nstep=self.nstep,
+            discount=self.discount,
+            start=start,
+        )
+
+    def __len__(self) -> int:
+        """How many transitions can be sampled."""
+        return len(self._window)
 
     # ------------------------------------------------------------------ writing
 
@@ -106,7 +107,7 @@ class Replay:
                 f"action {np.asarray(action)}, reward {reward}, discount {discount}."
             )
         frames = self._frames(next_obs)
-        age = int(self._columns["age"][(self._log.size - 1) % self.capacity]) + 1
+        age = int(self._window.at("age", self._log.size - 1)) + 1
         for back, frame in enumerate(reversed(frames[:-1])):  # newest of the older ones first
             if not np.array_equal(frame, self._frame(self._log.size - 1 - min(back, age - 1))):
                 raise UsageError(
@@ -136,80 +137,30 @@ class Replay:
     ) -> None:
         slot = self._slot[0]
         slot["obs"] = frame.reshape(-1)
-        slot["action"], slot["reward"], slot["discount"], slot["age"] = (
-            action, reward, discount, age,
-        )  # fmt: skip
-        position, evicts = self._log.size % self.capacity, self._log.size >= self.capacity
+        slot["action"], slot["reward"] = action, reward
+        slot["discount"], slot["age"] = discount, age
         self._log.append(self._slot)  # first: if the disk refuses, nothing has changed
-        self._episodes += (age == 0) - int(evicts and self._columns["age"][position] == 0)
-        for name, column in self._columns.items():
-            column[position] = slot[name]
-        self._log.drop(before=self._oldest())
-
-    # ------------------------------------------------------------------ the window
-
-    def _oldest(self) -> int:
-        return max(0, self._log.size - self.capacity)
-
-    def _first(self) -> int:
-        """The first slot in the window whose stack lies in it completely."""
-        slot = oldest = self._oldest()
-        while slot < self._log.size and slot - oldest < min(self._age(slot), self.frame_stack - 1):
-            slot += 1
-        return slot
-
-    def _age(self, slots: Any) -> Any:
-        return self._columns["age"][slots % self.capacity]
-
-    def __len__(self) -> int:
-        """How many transitions can be sampled."""
-        first = self._first()
-        if first >= self._log.size:
-            return 0
-        return self._log.size - first - self._episodes - int(self._age(first) > 0)
+        self._window.append(self._slot)
+        self._log.drop(before=self._window.oldest)
 
     # ------------------------------------------------------------------ sampling
 
     def sample(self, batch_size: int, rng: np.random.Generator) -> Batch:
-        """`batch_size` transitions, uniform with replacement over all that can be sampled."""
-        return self._gather(self._draw(batch_size, rng))
+        """`batch_size` transitions, uniform with replacement over all that can be sampled.
 
-    def _draw(self, batch_size: int, rng: np.random.Generator) -> np.ndarray:
-        """Slots that a step starts from, by rejection: the last slot of an episode is redrawn."""
-        if len(self) == 0:
-            raise UsageError("This replay holds no transition yet. Call start, then add.")
-        first, last = self._first(), self._log.size - 1
-        slots = rng.integers(first, last, size=batch_size)
-        while (redraw := np.flatnonzero(self._age(slots + 1) == 0)).size:
-            slots[redraw] = rng.integers(first, last, size=redraw.size)
-        return slots
+        The tensors are fresh; they stay as they are when the replay goes on.
+        """
+        return self._gather(self._window.draw(batch_size, rng))
 
     def _gather(self, slots: np.ndarray) -> Batch:
-        steps, reward, discount = self._returns(slots)
-        action = self._columns["action"][(slots + 1) % self.capacity]
+        steps, reward, discount = self._window.returns(slots)
         return Batch(
             obs=torch.from_numpy(self._stacks(slots)),
-            action=torch.from_numpy(action),
+            action=torch.from_numpy(self._window.at("action", slots + 1)),
             reward=torch.from_numpy(reward.astype(np.float32)),
             discount=torch.from_numpy(discount.astype(np.float32)),
             next_obs=torch.from_numpy(self._stacks(slots + steps)),
         )
-
-    def _returns(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """m, R and Γ of the n-step window that starts at each slot."""
-        steps = np.zeros_like(slots)
-        reward = np.zeros(slots.shape)
-        discount = np.ones(slots.shape)
-        inside = np.ones(slots.shape, bool)
-        for k in range(1, self.nstep + 1):
-            # Past the newest slot the ring shows the oldest: ask for "written" before "age".
-            inside &= slots + k < self._log.size
-            inside &= self._age(slots + k) > 0
-            position = (slots + k) % self.capacity
-            reward += np.where(inside, discount * self._columns["reward"][position], 0.0)
-            discount *= np.where(inside, self.discount * self._columns["discount"][position], 1.0)
-            steps += inside
-        return steps, reward, discount
 
     def _stacks(self, slots: np.ndarray) -> np.ndarray:
         """The stacked observations at `slots`, a fresh array of shape (batch, *obs_shape)."""
@@ -234,9 +185,7 @@ class Replay:
         bytes, for which numpy and torch have no inner loop.
         """
         stack, channels = self.frame_stack, self._channels
-        back = np.arange(stack - 1, -1, -1)
-        frames = slots[:, None] - np.minimum(back, self._age(slots)[:, None])  # (batch, stack)
-        numbers, rows = np.divmod(frames, self._log.length)
+        numbers, rows = np.divmod(self._window.frames(slots), self._log.length)
         fields = {number: records["obs"] for number, records in self._log.segments.items()}
         for target, number, row in zip(out, numbers.tolist(), rows.tolist(), strict=True):
             for k in range(stack):
@@ -270,20 +219,13 @@ class Replay:
                 f"The saved replay has the settings {state['replay']}, this one has "
                 f"{self._description()}. Resume with the settings of the run."
             )
-        self._clear_columns()
         self._log.restore(state["log"], self._folder(folder))
-        for slot in range(self._oldest(), self._log.size, self._log.length):
-            self._restore_columns(slot // self._log.length)
-        if self._log.size > 0:
-            self._restore_columns((self._log.size - 1) // self._log.length)
-            self._running = self._columns["discount"][(self._log.size - 1) % self.capacity] != 0
-        self._episodes = int(np.sum(self._age(np.arange(self._oldest(), self._log.size)) == 0))
-
-    def _restore_columns(self, number: int) -> None:
-        start, length = number * self._log.length, self._log.length
-        slots = np.arange(max(start, self._oldest()), min(start + length, self._log.size))
-        for name, column in self._columns.items():
-            column[slots % self.capacity] = self._log.segments[number][name][slots - start]
+        window = self._empty_window(start=max(0, self._log.size - self.capacity))
+        for number, records in sorted(self._log.segments.items()):
+            start = number * self._log.length
+            window.append(records[max(window.size - start, 0) : self._log.size - start])
+        self._window = window
+        self._running = self._log.size > 0 and window.at("discount", self._log.size - 1) != 0
 
     def _description(self) -> dict[str, Any]:
         return {

@@ -7,7 +7,6 @@ therefore stays as it was for as long as its segment files exist.
 
 import hashlib
 import os
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,11 @@ class SegmentLog:
         self.record = record
         self.length = length
         self.folder = folder
-        self._kept: deque[int] = deque(maxlen=KEPT_CHECKPOINTS)
         self._descriptor: int | None = None
         self._clear()
         if folder is not None:
-            with atomic.clear_errors("Creating the replay", folder):
-                folder.mkdir(parents=True, exist_ok=True)
+            with atomic.clear_errors("Creating the replay", folder, advice=atomic.TRY_AGAIN):
+                atomic.make_folder(folder)
 
     def _clear(self) -> None:
         self.close()
@@ -47,8 +45,9 @@ class SegmentLog:
         self.segments: dict[int, np.ndarray] = {}
         self._hashes: dict[int, Any] = {}
         self._committed = 0
-        self._committed_first = 0
-        self._kept.clear()
+        # What each kept checkpoint needs: its log size -> its first segment. Saving again at the
+        # same size replaces an entry, as it replaces the checkpoint.
+        self._kept: dict[int, int] = {}
 
     def close(self) -> None:
         """Let go of the file being written; the log may be appended to again all the same."""
@@ -110,38 +109,51 @@ class SegmentLog:
         """
         hashes = dict(self._hashes)
         with atomic.clear_errors("Saving the replay", folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            if self._committed == 0:  # later on, a missing folder is an error
+                atomic.make_folder(folder)
             for number in sorted(self.segments):
-                rows = self._uncommitted(number)
+                start, rows = self._uncommitted(number)
                 if len(rows) == 0:
                     continue
-                with atomic.opened(_path(folder, number)) as fd:
-                    if self.folder is None:
-                        start = max(self._committed - number * self.length, 0)
-                        atomic.write_at(fd, _bytes(rows), start * self.record.itemsize)
-                    atomic.sync(fd)
+                self._persist(_path(folder, number), start, rows)
                 hashes[number] = hashes[number].copy() if number in hashes else hashlib.sha256()
                 hashes[number].update(_bytes(rows))
             atomic.sync_folder(folder)
         self._hashes, self._committed = hashes, self.size
-        self._committed_first = min(self.segments, default=0)
         return {
             "size": self.size,
             "sha256": {number: hashes[number].hexdigest() for number in sorted(self.segments)},
         }
 
-    def _uncommitted(self, number: int) -> np.ndarray:
-        start, stop = number * self.length, min((number + 1) * self.length, self.size)
-        return self.segments[number][max(self._committed - start, 0) : stop - start]
+    def _persist(self, path: Path, start: int, rows: np.ndarray) -> None:
+        """Bring `rows` to the disk as the records of a segment from `start` on."""
+        offset = start * self.record.itemsize
+        with atomic.opened(path) as fd:
+            if os.fstat(fd).st_size < offset:
+                raise atomic.DiskError(
+                    f"{path} has lost records that were saved before: something else changed the "
+                    "run folder. Restore that file, or start a new run."
+                )
+            if self.folder is None:
+                atomic.write_at(fd, _bytes(rows), offset)
+            atomic.sync(fd)
+
+    def _uncommitted(self, number: int) -> tuple[int, np.ndarray]:
+        """The records of a segment that are not on the disk yet, and where they start in it."""
+        first = number * self.length
+        start = max(self._committed - first, 0)
+        return start, self.segments[number][start : self.size - first]
 
     def release(self, folder: Path) -> None:
         """The last commit's checkpoint is safely on disk: delete what only older ones needed."""
-        self._kept.append(self._committed_first)
+        self._kept[self._committed] = min(self.segments, default=0)
+        for size in sorted(self._kept)[:-KEPT_CHECKPOINTS]:
+            del self._kept[size]
         with atomic.clear_errors("Tidying the replay", folder):
             self._remove_unneeded(folder)
 
     def _remove_unneeded(self, folder: Path) -> None:
-        needed = min([*self._kept, min(self.segments, default=0)])
+        needed = min([*self._kept.values(), min(self.segments, default=0)])
         for number, path in _saved(folder).items():
             if number < needed:
                 atomic.remove(path)
@@ -159,7 +171,8 @@ class SegmentLog:
             self.segments[number] = segment
         self.size = self._committed = state["size"]
         # An older checkpoint may still need what lies before: keep it until two newer ones exist.
-        self._kept.extend([min(_saved(folder), default=0), min(self.segments, default=0)])
+        self._kept = {-1: min(_saved(folder), default=0)}
+        self._kept[self.size] = min(self.segments, default=0)
 
     def _load(self, path: Path, rows: int) -> np.ndarray:
         needed = rows * self.record.itemsize

@@ -1,0 +1,70 @@
+"""What a checkpoint may hold: tensors and plain data, checked before anything is written.
+
+`torch.load(weights_only=True)` reads tensors, numbers, strings and containers of them, and refuses
+numpy's arrays and scalars. They are packed here, so that a state of an environment can go in as it
+is; anything else is an error at the save, where it can still be put right.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_ARRAY = "__ndarray__"
+_ATOMS = (bool, int, float, str, bytes, type(None))
+
+
+def pack(value: Any, where: str = "state") -> Any:
+    """The value in tensors and plain data only; tensors are detached and moved to the CPU.
+
+    >>> packed = pack({"gain": np.float64(0.5), "frames": np.arange(3)})
+    >>> packed["gain"], type(packed["frames"]["data"]).__name__
+    (0.5, 'Tensor')
+    >>> unpack(packed)["frames"]
+    array([0, 1, 2])
+    """
+    if isinstance(value, Tensor):
+        return _own_storage(value.detach().cpu())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, where)
+    if isinstance(value, dict):
+        for key in value:
+            if type(key) not in (str, int):
+                raise TypeError(f"A checkpoint's keys are strings or ints; {where} has {key!r}.")
+        return {key: pack(entry, f"{where}[{key!r}]") for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(pack(entry, f"{where}[{i}]") for i, entry in enumerate(value))
+    if type(value) in _ATOMS:
+        return value
+    raise TypeError(
+        f"A checkpoint holds tensors, arrays and plain data; {where} is a {type(value).__name__}. "
+        "Turn it into one of these before saving."
+    )
+
+
+def unpack(value: Any) -> Any:
+    """The inverse of `pack`, up to numpy scalars, which stay Python numbers."""
+    if isinstance(value, dict):
+        if _ARRAY in value:
+            data = value["data"].numpy().tobytes()
+            return np.frombuffer(data, value[_ARRAY]).reshape(value["shape"]).copy()
+        return {key: unpack(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(unpack(entry) for entry in value)
+    return value
+
+
+def _pack_array(array: np.ndarray, where: str) -> dict[str, Any]:
+    if array.dtype.kind not in "biufcSU":
+        raise TypeError(f"A checkpoint holds arrays of numbers or text; {where} is {array.dtype}.")
+    data = np.frombuffer(bytearray(array.tobytes()), np.uint8)
+    return {_ARRAY: array.dtype.str, "shape": list(array.shape), "data": torch.from_numpy(data)}
+
+
+def _own_storage(tensor: Tensor) -> Tensor:
+    """torch saves whole storages: a slice of a large tensor would take all of it along."""
+    whole = tensor.untyped_storage().nbytes()
+    return tensor if whole == tensor.numel() * tensor.element_size() else tensor.clone()
