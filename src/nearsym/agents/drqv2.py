@@ -59,7 +59,7 @@ class DrQV2Config:
 
 
 class DrQV2:
-    """The agent. Networks are handed in; images (uint8, channel-last) are augmented, vectors not."""
+    """The agent. Networks are handed in; images are augmented, vectors are not."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The composition root: the only place that turns configurations into objects."""
 
-from dataclasses import asdict
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -28,16 +28,20 @@ def seeds_of(seed: int) -> dict[str, int]:
     return {name: int(word) for name, word in zip(STREAMS, words, strict=True)}
 
 
-def build_env(task: TaskConfig, *, noise: float | None = None, **options: object) -> gymnasium.Env:
+def build_env(task: TaskConfig, *, noise: float | None = None, **options: Any) -> gymnasium.Env:
     """The environment of a run, flattened to what agents read; with other noise if asked for."""
     if task.name in DOMAINS:
-        fields = ("variant", "size", "action_repeat", "frame_stack", "background")
-        named = {name: value for name, value in asdict(task).items() if name in fields}
-        noisy = task.noise if noise is None else noise
-        return make(task.name, obs=task.obs or "pixels", noise=noisy, **named, **options)
-    if task.name == TRADING:
-        fields = ("symmetry", "data", "split", "fill")
-        return make(task.name, **{k: v for k, v in asdict(task).items() if k in fields}, **options)
+        return make(
+            task.name,
+            variant=task.variant,
+            obs=task.obs or "pixels",
+            size=task.size,
+            action_repeat=task.action_repeat,
+            frame_stack=task.frame_stack,
+            noise=task.noise if noise is None else noise,
+            background=task.background,
+            **options,
+        )
     return _adapted(task.name, make(task.name, **options))
 
 
@@ -69,10 +73,11 @@ def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
             "Give it an attribute `symmetry`, or use --model none."
         )
     group = trivial()
-    assert env.action_space.shape is not None and env.observation_space.shape is not None
-    shape = env.observation_space.shape
+    shape, action_shape = env.observation_space.shape, env.action_space.shape
+    assert shape is not None
+    assert action_shape is not None
     observation = Invariant(group) if len(shape) == 3 else shape[0] * trivial_of(group)
-    return Symmetry(observation, env.action_space.shape[0] * trivial_of(group))
+    return Symmetry(observation, action_shape[0] * trivial_of(group))
 
 
 def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:

@@ -70,7 +70,7 @@ def write_video(path: Path, frames: list[np.ndarray], *, fps: int) -> None:
     if path.suffix not in (".mp4", ".gif"):
         raise UsageError(f"A video ends in .mp4 or .gif, got {path.name}.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    options = {"loop": 0} if path.suffix == ".gif" else {}
+    options: dict[str, Any] = {"loop": 0} if path.suffix == ".gif" else {}
     imageio.imwrite(path, np.stack(frames), fps=fps, **options)
 
 

@@ -158,7 +158,8 @@ def _train(
 
 def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
     space, action = env.observation_space, env.action_space
-    assert space.shape is not None and action.shape is not None
+    assert space.shape is not None
+    assert action.shape is not None
     training = config.training
     pixels = len(space.shape) == 3
     return Replay(
@@ -205,7 +206,7 @@ def _announce(config: RunConfig, agent: Agent, folder: Path, frames: int) -> Non
 @contextmanager
 def _stop_on_signals() -> Iterator[Callable[[], bool]]:
     """Turn Ctrl-C and SIGTERM into a request that the loop answers with a checkpoint."""
-    requested = []
+    requested: list[int] = []
 
     def request(number: int, frame: object) -> None:
         if requested:  # a second Ctrl-C means now

@@ -105,7 +105,7 @@ def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
 
 def _encoder(
     kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
-) -> nn.Module:
+) -> PixelEncoder | VectorEncoder | SiTEncoder:
     pixels = len(obs_shape) == 3
     if config.model == "sit":
         if not pixels:

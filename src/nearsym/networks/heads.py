@@ -1,5 +1,7 @@
 """Features to actions and values."""
 
+from itertools import pairwise
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,17 +14,12 @@ from nearsym.networks.kit import Kit
 
 
 class Body(nn.Module):
-    """Features to features: an optional narrow waist, then group-linear layers with ReLU.
-
-    The waist (linear, norm, tanh) is DrQ-v2's trunk; SAC on vectors goes without.
-    """
+    """Features to features: group-linear layers with ReLU."""
 
     def __init__(self, kit: Kit, in_channels: int, hidden: tuple[int, ...]):
         super().__init__()
         widths = (in_channels, *hidden)
-        self.layers = nn.ModuleList(
-            kit.linear(a, b) for a, b in zip(widths[:-1], widths[1:], strict=True)
-        )
+        self.layers = nn.ModuleList(kit.linear(a, b) for a, b in pairwise(widths))
         self.out_channels = widths[-1]
         for layer in self.layers:
             orthogonal_(layer, gain=1.0)
@@ -123,11 +120,10 @@ class TwinCritic(nn.Module):
         super().__init__()
         self.trunk, width = trunk(kit, in_channels, waist)
         self.lift_action = VectorEncoder(kit.own(action))
-        self.bodies = nn.ModuleList(Body(kit, width + action.size, hidden) for _ in range(2))
+        bodies = [Body(kit, width + action.size, hidden) for _ in range(2)]
         invariant = trivial_of(kit.group)
-        self.values = nn.ModuleList(
-            projection(kit, invariant, body.out_channels) for body in self.bodies
-        )
+        self.bodies = nn.ModuleList(bodies)
+        self.values = nn.ModuleList(projection(kit, invariant, b.out_channels) for b in bodies)
 
     def forward(
         self, features: Float[Tensor, "batch group channels"], action: Float[Tensor, "batch action"]

@@ -6,7 +6,7 @@ Encoders, actors and critics ask a kit for layers and never learn which model th
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any
 
 from torch import nn
 
@@ -20,7 +20,6 @@ from nearsym.layers.linear import GroupLinear
 from nearsym.layers.residual import residual
 from nearsym.layers.steerable import SteerableConv2d
 
-Model = Literal["none", "exact", "approx", "rpp", "sit"]
 MODELS = ("none", "exact", "approx", "rpp", "sit")
 
 
@@ -67,7 +66,7 @@ def make_kit(
     if model in ("none", "sit"):
         group = trivial()
     relaxed = model == "approx"
-    options = {"relaxed": True, "filters": filters} if relaxed else {}
+    options: dict[str, Any] = {"relaxed": True, "filters": filters} if relaxed else {}
     # A lifting layer has no input element, so its weights sit on the output whatever `relax` says.
     inner = options | ({"relax": relax} if relaxed else {})
     kit = Kit(

@@ -21,4 +21,5 @@ def keep_freed_memory() -> bool:
         _M_TRIM_THRESHOLD: 2_000_000_000,
         _M_TOP_PAD: 256 * 2**20,
     }
-    return all([libc.mallopt(option, value) for option, value in settings.items()])
+    accepted = [libc.mallopt(option, value) for option, value in settings.items()]
+    return all(accepted)
