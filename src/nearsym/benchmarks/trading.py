@@ -32,7 +32,7 @@ def benchmark_env() -> TradingEnv:
 
 def steps_per_second(env: TradingEnv, steps: int) -> float:
     """Random actions, drawn before the clock starts."""
-    actions = np.random.default_rng(0).uniform(-1, 1, (steps, *env.action_space.shape))
+    actions = np.random.default_rng(0).uniform(-1, 1, (steps, STOCKS))
     env.reset(seed=0)
     start = time.perf_counter()
     for action in actions:

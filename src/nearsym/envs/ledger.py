@@ -12,9 +12,9 @@ class Fill(NamedTuple):
 
     cash: float
     shares: np.ndarray
-    """Holdings afterwards, int64."""
+    """Holdings afterwards: whole numbers in float64, exact up to 2⁵³ and quick to multiply."""
     traded: np.ndarray
-    """Shares bought (positive) and sold (negative), int64."""
+    """Shares bought (positive) and sold (negative)."""
     volume: float
     """Money that changed hands: Σ |traded|·price."""
     costs: float
@@ -35,19 +35,21 @@ def fill_orders(
     has priority, so permuting the tickers permutes the fill. The paper's cash equation would pay
     the fee to the seller; here both sides pay it.
 
-    >>> fill_orders(1000.0, np.array([5, 0]), np.array([-9, 3]), np.array([10.0, 100.0]), 0.0)[:2]
-    (750.0, array([0, 3]))
+    >>> shares, orders = np.array([5.0, 0.0]), np.array([-9.0, 3.0])
+    >>> fill_orders(1000.0, shares, orders, np.array([10.0, 100.0]), cost=0.0)[:2]
+    (750.0, array([0., 3.]))
     """
-    sold = np.minimum(np.maximum(-orders, 0), shares)
+    traded = np.maximum(orders, -shares)
+    sold = np.maximum(-traded, 0.0)
     proceeds = float(sold @ prices)
     cash = cash + proceeds - cost * proceeds
-    bought = np.maximum(orders, 0)
+    bought = np.maximum(orders, 0.0)
     spent = float(bought @ prices)
     bill = spent + cost * spent
     if bill > cash:
-        bought = np.floor(bought * (cash / bill * _ROUNDING)).astype(np.int64)
+        bought = np.floor(bought * (cash / bill * _ROUNDING))
         spent = float(bought @ prices)
         bill = spent + cost * spent
-    traded = bought - sold
+        traded = bought - sold
     volume = proceeds + spent
     return Fill(cash - bill, shares + traded, traded, volume, cost * volume)

@@ -7,7 +7,7 @@ starting cash.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,7 +86,6 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self.foresight = foresight
 
         market = market_features(table, dates, indicators=indicators, foresight=foresight)
-        self._market = market.values
         self._first, self._last = _usable_days(
             table, dates, part, market.first + window - 1, episode_days
         )
@@ -98,10 +97,18 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self.observation_space = gym.spaces.Box(-CLIP, CLIP, (size,), dtype=np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (stocks,), dtype=np.float32)
 
+        # One row a day: the portfolio's columns are written as the episode reaches the day, so
+        # that an observation is one contiguous piece.
+        self._rows = np.zeros((len(table.dates), len(self.features)), dtype=np.float32)
+        self._rows[:, 1 + stocks :] = market.values
         self._day = self._end = -1  # no episode yet
-        self._cash = self.initial_cash
-        self._shares = np.zeros(stocks, dtype=np.int64)
-        self._history = np.zeros((window, 1 + stocks), dtype=np.float32)
+        self._cash = self._value = self.initial_cash
+        self._shares = np.zeros(stocks)  # whole numbers
+
+    @property
+    def days(self) -> slice:
+        """The rows of the table that an episode over the whole part covers."""
+        return slice(self._first, self._last + 1)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -116,33 +123,31 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self._end = self._last if days is None else start + days
         self._cash = self.initial_cash
         self._shares = np.zeros_like(self._shares)
-        self._history[:] = self._portfolio_features()
-        return self.observe(), self._info(self._value(), 0.0, 0.0)
+        self._settle()
+        self._history()[:] = self._history()[-1]
+        return self.observe(), self._info(0.0, 0.0)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         orders = self._orders(action)
-        before = self._value()
-        today, tomorrow = self.table.close[self._day], self._day + 1
-        prices = today if self.fill == "close" else self.table.bar("open")[tomorrow]
+        tomorrow = self._day + 1
+        at_close = self.fill == "close"
+        prices = self.table.close[self._day] if at_close else self.table.bar("open")[tomorrow]
         filled = fill_orders(self._cash, self._shares, orders, prices, self.cost)
+        before = self._value
         self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
-        self._history[:-1] = self._history[1:]
-        self._history[-1] = self._portfolio_features()
-        after = self._value()
-        reward = _PERCENT * (after - before) / self.initial_cash
-        info = self._info(after, filled.costs, filled.volume / before)
-        return self.observe(), reward, False, self._day == self._end, info
+        self._settle()
+        reward = _PERCENT * (self._value - before) / self.initial_cash
+        info = self._info(filled.costs, filled.volume / before)
+        return self.observe(), reward, False, tomorrow == self._end, info
 
     def observe(self) -> np.ndarray:
         """The observation of the present state."""
-        day, split = self._day, self._history.shape[1]
-        obs = np.empty((self.window, len(self.features)), dtype=np.float32)
-        obs[:, :split] = self._history
-        obs[:, split:] = self._market[day - self.window + 1 : day + 1]
-        return obs.reshape(-1)
+        return self._rows[self._day - self.window + 1 : self._day + 1].flatten()
 
     def get_state(self) -> dict[str, np.ndarray]:
         """All that the continuation depends on, as plain arrays."""
+        if self._day < 0:
+            raise UsageError("There is no state before the first episode. Call reset() first.")
         generator = self.np_random.bit_generator.state
         words = [generator["state"]["state"], generator["state"]["inc"]]
         halves = [half for word in words for half in (word >> 64, word & (2**64 - 1))]
@@ -151,32 +156,43 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
             "day": np.array(self._day),
             "end": np.array(self._end),
             "cash": np.array(self._cash),
-            "shares": self._shares.copy(),
-            "history": self._history.copy(),
+            "shares": self._shares.astype(np.int64),
+            "history": self._history().copy(),
             "random": np.array(random, dtype=np.uint64),
         }
 
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `get_state` gave: the continuation is bit-identical."""
-        for name, now in self.get_state().items():
-            if name not in state or np.shape(state[name]) != now.shape:
-                arrived = np.shape(state[name]) if name in state else "nothing"
-                raise UsageError(
-                    f"A trading state needs {name!r} of shape {now.shape}, got {arrived}. "
-                    "Was it taken from an environment with other tickers or window?"
-                )
+        self._check_state(state)
         self._day, self._end = int(state["day"]), int(state["end"])
         self._cash = float(state["cash"])
-        self._shares = np.array(state["shares"], dtype=np.int64)
-        self._history = np.array(state["history"], dtype=np.float32)
+        self._shares = np.array(state["shares"], dtype=np.float64)
+        self._settle()
+        self._history()[:] = state["history"]
         a, b, c, d, has_uint32, uinteger = (int(word) for word in state["random"])
-        generator = self.np_random.bit_generator
-        generator.state = {
+        self.np_random.bit_generator.state = {
             "bit_generator": "PCG64",
             "state": {"state": (a << 64) | b, "inc": (c << 64) | d},
             "has_uint32": has_uint32,
             "uinteger": uinteger,
         }
+
+    def _check_state(self, state: Mapping[str, np.ndarray]) -> None:
+        stocks = len(self._shares)
+        shapes: dict[str, tuple[int, ...]] = {"day": (), "end": (), "cash": ()}
+        shapes |= {"shares": (stocks,), "history": (self.window, 1 + stocks), "random": (6,)}
+        for name, shape in shapes.items():
+            if name not in state or np.shape(state[name]) != shape:
+                arrived = np.shape(state[name]) if name in state else "nothing"
+                raise UsageError(
+                    f"A trading state needs {name!r} of shape {shape}, got {arrived}. "
+                    "Was it taken from an environment with other tickers or another window?"
+                )
+        if not self.window - 1 <= int(state["day"]) <= int(state["end"]) < len(self.table.dates):
+            raise UsageError(
+                f"A trading state from day {state['day']} to {state['end']} does not fit a table "
+                f"of {len(self.table.dates)} days. Was it taken from other data?"
+            )
 
     def _orders(self, action: np.ndarray) -> np.ndarray:
         """Whole shares from an action; refuses before anything has changed."""
@@ -188,28 +204,37 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
                 f"An action needs shape {self._shares.shape}, one number a ticker, got "
                 f"{action.shape}."
             )
-        if not np.abs(action).max() <= 1.0 + 1e-6:  # also false for NaN
+        largest = np.abs(action).max()
+        if not largest <= 1.0 + 1e-6:  # also false for NaN
             worst = int(np.argmax(np.where(np.isnan(action), np.inf, np.abs(action))))
             raise UsageError(
                 f"Actions lie in [−1, 1], got {action[worst]} for {self.table.tickers[worst]}. "
                 "The state has not changed."
             )
-        return np.rint(action.clip(-1.0, 1.0) * self.max_shares).astype(np.int64)
+        if largest > 1.0:  # by rounding
+            action = action.clip(-1.0, 1.0)
+        return np.rint(action * self.max_shares)
 
-    def _value(self) -> float:
-        return self._cash + float(self._shares @ self.table.close[self._day])
+    def _settle(self) -> None:
+        """Value the portfolio at the day's close and write its features into the day's row."""
+        worth = self._shares * self.table.close[self._day]
+        self._value = self._cash + float(worth.sum())
+        row = self._rows[self._day]
+        row[0] = self._cash / self.initial_cash
+        row[1 : 1 + len(worth)] = worth * (len(worth) / self.initial_cash)
+        portfolio = row[: 1 + len(worth)]
+        np.minimum(np.log1p(portfolio, out=portfolio), CLIP, out=portfolio)
 
-    def _portfolio_features(self) -> np.ndarray:
-        row = np.empty(1 + len(self._shares))
-        row[0] = self._cash
-        row[1:] = len(self._shares) * self._shares * self.table.close[self._day]
-        return np.minimum(np.log1p(row / self.initial_cash), CLIP)
+    def _history(self) -> np.ndarray:
+        """The portfolio's columns of the window, as a view."""
+        first = self._day - self.window + 1
+        return self._rows[first : self._day + 1, : 1 + len(self._shares)]
 
-    def _info(self, value: float, costs: float, turnover: float) -> dict[str, Any]:
+    def _info(self, costs: float, turnover: float) -> dict[str, Any]:
         return {
-            "value": value,
+            "value": self._value,
             "cash": self._cash,
-            "shares": self._shares.copy(),
+            "shares": self._shares.astype(np.int64),
             "costs": costs,
             "turnover": turnover,
             "date": self._iso_dates[self._day],

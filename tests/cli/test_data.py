@@ -1,0 +1,85 @@
+"""`nearsym data`: the three actions, their JSON and their exit codes."""
+
+import json
+
+import pytest
+
+from nearsym.cli.data import Data, exit_code, run, show
+from nearsym.envs.resample import random_walk_prices
+from nearsym.errors import UsageError
+
+BAD = "Date,A,B\n2001-01-02,1,\n2001-01-03,-1,2\n2001-01-04,1,2\n"
+
+
+@pytest.fixture
+def bad_file(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(BAD)
+    return str(path)
+
+
+def test_show_describes_the_embedded_data(capsys):
+    result = run(Data(action="show"))
+    assert (result["start"], result["end"], result["rows"]) == ("1990-01-02", "2022-12-28", 8313)
+    assert result["problems"] == []
+    assert result["left_out"] == ["cci_30", "dx_30"]
+    assert len(result["sha256"]) == 64
+    assert json.loads(json.dumps(result)) == result
+    show(result)
+    printed = capsys.readouterr().out
+    assert "left out  cci_30 dx_30 (they need high and low prices)" in printed
+    assert "501 days, 2021-01-04 … 2022-12-28" in printed
+    assert exit_code(result) == 0
+
+
+def test_check_agrees_with_show_on_the_embedded_data():
+    checked = run(Data(action="check"))
+    assert checked["problems"] == []
+    assert checked["sha256"] == run(Data(action="show"))["sha256"]
+    assert exit_code(checked) == 0
+
+
+def test_check_lists_every_problem_and_exits_with_2(bad_file, capsys):
+    result = run(Data(action="check", file=bad_file))
+    assert {p["kind"] for p in result["problems"]} == {"late", "non-positive"}
+    assert exit_code(result) == 2
+    show(result)
+    printed = capsys.readouterr().out
+    assert "row 2 (2001-01-03), column A: the price is not positive, got -1" in printed
+    dropped = run(Data(action="check", file=bad_file, late="drop"))
+    assert {p["kind"] for p in dropped["problems"]} == {"non-positive"}
+
+
+def test_show_refuses_what_cannot_be_traded(bad_file):
+    with pytest.raises(UsageError, match=r"bad.csv: .* \(and 1 more: nearsym data check\)"):
+        run(Data(action="show", file=bad_file))
+
+
+def test_download_goes_to_the_cache_and_reports_late_tickers(tmp_path, monkeypatch, capsys):
+    import pandas as pd
+
+    table = random_walk_prices(stocks=2, days=9, seed=0)
+    asked = []
+
+    def fetch(tickers, start, end):
+        asked.append((tickers, start, end))
+        parts = [
+            pd.DataFrame(
+                {"date": table.dates[i:], "ticker": ticker}
+                | {k: getattr(table, k)[i:, i] for k in ("open", "high", "low", "close")}
+            )
+            for i, ticker in enumerate(tickers)
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    monkeypatch.setattr("nearsym.envs.price_download.fetch_yahoo", fetch)
+    options = Data(action="download", tickers="X, Y", start="2001-01-01", cache=str(tmp_path))
+    result = run(options)
+    assert asked == [(["X", "Y"], "2001-01-01", "2024-07-01")]
+    assert result["tickers"] == ["X", "Y"]
+    assert [p["kind"] for p in result["problems"]] == ["late"]
+    assert exit_code(result) == 0
+    show(result)
+    assert result["path"] in capsys.readouterr().out
+    with pytest.raises(UsageError, match="download takes --tickers, not a file"):
+        run(Data(action="download", file="X"))
