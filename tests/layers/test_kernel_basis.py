@@ -244,7 +244,7 @@ def test_nothing_is_fixed_by_a_sign():
             lambda: kernel_basis(o2().trivial(), o2().sign(), 3, Rings()),
             r"no O\(2\)-equivariant 3×3 kernel from trivial to sign",
         ),
-        (lambda: Rings(width=0.0), "a width > 0 and a band ≥ 0, got width 0.0"),
+        (lambda: Rings(width=0.0), r"Rings need widths > 0 and a band ≥ 0, got Rings\(width=0.0"),
     ],
 )
 def test_errors(wrong, text):

@@ -29,19 +29,25 @@ class Rings:
 
     width: float = 0.6
     """Standard deviation of each ring's Gaussian profile, in pixels."""
+    outer_width: float = 0.4
+    """The same for the outermost ring: what it leaks into the kernel's corners has no counterpart
+    on the axes, so it is kept narrow."""
     band: float = 2.0
     """Highest angular frequency on a ring, as a multiple of its radius in pixels. A circle of
     radius r crosses about 2πr pixels, so π would be the limit of what the grid can tell apart."""
 
     def __post_init__(self) -> None:
-        if not self.width > 0 or not self.band >= 0:
-            raise UsageError(
-                f"Rings need a width > 0 and a band ≥ 0, got width {self.width}, band {self.band}."
-            )
+        if not min(self.width, self.outer_width) > 0 or not self.band >= 0:
+            raise UsageError(f"Rings need widths > 0 and a band ≥ 0, got {self}.")
 
     def radii(self, kernel_size: int) -> np.ndarray:
         """0, 1, 2, … pixels for odd kernels, ½, 1½, … for even ones."""
         return np.arange((kernel_size - 1) % 2 / 2, kernel_size / 2, 1.0)
+
+    def profile(self, ring: float, radius: np.ndarray, kernel_size: int) -> np.ndarray:
+        """How strong a ring is at some distances from the origin."""
+        width = self.outer_width if ring + 1 > (kernel_size - 1) / 2 else self.width
+        return np.exp(-0.5 * ((radius - ring) / width) ** 2)
 
     def frequencies(self, radius: float) -> range:
         return range(int(np.floor(self.band * radius + 1e-9)) + 1)
@@ -164,7 +170,7 @@ def _ring_basis(
     radius, angle = np.hypot(*points.T), np.arctan2(points[:, 1], points[:, 0])
     sampled = []
     for ring in rings.radii(kernel_size):
-        profile = np.exp(-0.5 * ((radius - ring) / rings.width) ** 2)
+        profile = rings.profile(ring, radius, kernel_size)
         for k in rings.frequencies(ring):
             harmonics = np.stack([np.cos(k * angle), np.sin(k * angle)][: 2 if k else 1])
             if k > 0:
