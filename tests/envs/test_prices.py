@@ -1,17 +1,19 @@
 """Price tables: the embedded one, files in every shape, the checks at the door, the split."""
 
 import gzip
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from nearsym.envs import prices
 from nearsym.envs.price_checks import find_problems
 from nearsym.envs.price_files import read_prices
 from nearsym.envs.prices import PriceTable, content_hash, load_prices, read_raw
 from nearsym.envs.resample import random_walk_prices
 from nearsym.envs.split import PAPER_SPLIT, Split
-from nearsym.errors import UsageError
+from nearsym.errors import MissingExtraError, UsageError
 
 WIDE = """Date,AAA,BBB
 2001-01-02,10,20
@@ -36,6 +38,12 @@ def long_frame(table):
         for i, ticker in enumerate(table.tickers)
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def load_fresh():
+    """The embedded data, without the copy that an earlier test left in the cache."""
+    prices._embedded.cache_clear()
+    load_prices()
 
 
 def test_embedded_data_is_the_twenty_stocks_of_skfolio():
@@ -221,6 +229,27 @@ def test_a_file_that_is_no_price_table_is_refused(tmp_path, name, text, error):
         load_prices(write(tmp_path, text, name))
 
 
+def test_a_file_with_the_newest_day_first_has_one_problem_not_thousands(tmp_path):
+    table = random_walk_prices(stocks=2, days=500, seed=0)
+    long_frame(table).iloc[::-1].to_csv(tmp_path / "new_first.csv", index=False)
+    problems = find_problems(read_prices(tmp_path / "new_first.csv"))
+    assert [(p.kind, p.column, p.row) for p in problems] == [
+        ("order", "S01", 2),
+        ("order", "S00", 502),
+    ]
+    assert problems[0].text.endswith("Sort by date. (498 more such rows.)")
+
+
+@pytest.mark.parametrize(
+    ("module", "act"),
+    [("pandas", lambda: read_prices("any.csv")), ("skfolio.datasets", load_fresh)],
+)
+def test_a_missing_extra_names_the_install_command(monkeypatch, module, act):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r'pip install "nearsym\[trading\]"'):
+        act()
+
+
 def test_a_missing_file_says_what_to_do(tmp_path):
     with pytest.raises(UsageError, match=r"No price file .*leave --data out"):
         load_prices(tmp_path / "none.csv")
@@ -249,6 +278,8 @@ def test_a_table_made_by_hand_is_checked_too():
         PriceTable(dates, ("A",), np.array([[1.0], [np.nan]]))
     with pytest.raises(UsageError, match="in increasing order"):
         PriceTable(dates[::-1], ("A",), good)
+    with pytest.raises(UsageError, match="needs each ticker once, got A, A"):
+        PriceTable(dates, ("A", "A"), np.ones((2, 2)))
     with pytest.raises(UsageError, match=r"starts with \^"):
         PriceTable(dates, ("A",), good, index=np.ones(2), index_name="DJI")
 

@@ -7,8 +7,8 @@
 Nothing is repaired here: what cannot be read is listed as a problem with its row and column.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -197,21 +197,24 @@ def _sorted_days(
     problems = []
     where = "" if ticker is None else f" of {ticker}"
 
-    def note(kind: str, position: np.integer, text: str) -> None:
-        row = int(rows[position]) + 1
-        day = None if np.isnat(days[position]) else str(days[position])
-        problems.append(Problem(kind, f"row {row}, date column{where}: {text}", ticker, row, day))
+    def note(kind: str, positions: np.ndarray, text: Callable[[int], str]) -> None:
+        """The first of some rows with the same fault, and how many more there are."""
+        if not len(positions):
+            return
+        at = int(positions[0])
+        row = int(rows[at]) + 1
+        day = None if np.isnat(days[at]) else str(days[at])
+        message = f"row {row}, date column{where}: {text(at)}{_more(positions)}"
+        problems.append(Problem(kind, message, ticker, row, day))
 
-    for position in np.flatnonzero(np.isnat(days)):
-        arrived = column.iloc[position]
-        note("unreadable", position, f"{arrived!r} is no ISO day such as 2001-01-02.")
-    for before, after in pairwise(readable):
-        if days[after] < days[before]:
-            note("order", after, f"{days[after]} comes after {days[before]}. Sort by date.")
+    strange = np.flatnonzero(np.isnat(days))
+    note("unreadable", strange, lambda at: f"{column.iloc[at]!r} is no ISO day like 2001-01-02.")
+    before = dict(zip(readable[1:], readable[:-1], strict=True))
+    falling = readable[1:][days[readable[1:]] < days[readable[:-1]]]
+    note("order", falling, lambda at: f"{days[at]} comes after {days[before[at]]}. Sort by date.")
     order = readable[np.argsort(days[readable], kind="stable")]
     repeated = np.flatnonzero(days[order][1:] == days[order][:-1]) + 1
-    for position in order[repeated]:
-        note("duplicate", position, f"{days[position]} appears twice. Keep one row a day.")
+    note("duplicate", order[repeated], lambda at: f"{days[at]} appears twice. Keep one row a day.")
     order = np.delete(order, repeated)
     if not len(order):
         raise UsageError(f"{source} has no readable day{where}. Expected ISO days: 2001-01-02.")
@@ -229,12 +232,15 @@ def _numbers(
         column = frame[name]
         number = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, copy=True)
         wrong = (np.isnan(number) & column.notna().to_numpy()) | np.isinf(number)
-        for row in np.flatnonzero(wrong):
-            ticker = str(name) if tickers is None else str(tickers.iloc[row])
+        owners = np.full(len(frame), str(name)) if tickers is None else tickers.to_numpy(str)
+        for ticker in dict.fromkeys(owners[wrong]):
+            places = np.flatnonzero(wrong & (owners == ticker))
+            row = int(places[0])
             label = ticker if tickers is None else f"{ticker} {name}"
             day = str(frame[date_name].iloc[row])[:10]
-            text = f"row {row + 1} ({day}), column {label}: {column.iloc[row]!r} is no number."
-            problems.append(Problem("unreadable", text, ticker, int(row) + 1, day))
+            arrived = column.iloc[row]
+            text = f"row {row + 1} ({day}), column {label}: {arrived!r} is no number."
+            problems.append(Problem("unreadable", text + _more(places), str(ticker), row + 1, day))
         number[wrong] = np.nan
         columns.append(number)
     return np.stack(columns, axis=1), problems
@@ -266,6 +272,10 @@ def import_pandas() -> Any:
     except ImportError as error:
         raise MissingExtraError("Market data", "trading") from error
     return pandas
+
+
+def _more(places: np.ndarray) -> str:
+    return f" ({len(places) - 1} more such rows.)" if len(places) > 1 else ""
 
 
 def _plain(name: object) -> str:

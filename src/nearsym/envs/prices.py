@@ -72,6 +72,10 @@ class PriceTable:
                     f"{self.dates[row]}, column {where}."
                 )
             object.__setattr__(self, name, values)
+        if len(set(self.tickers)) < stocks:
+            raise UsageError(
+                f"A price table needs each ticker once, got {', '.join(self.tickers)}."
+            )
         if self.index is not None and not self.index_name.startswith("^"):
             raise UsageError(f"An index needs a name that starts with ^, got {self.index_name!r}.")
         if days < 2 or stocks < 1 or not (np.diff(self.dates) > np.timedelta64(0, "D")).all():
