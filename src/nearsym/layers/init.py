@@ -57,7 +57,7 @@ def _draw(layer: Any, gain: float) -> None:
 
 def _orthogonal_filter(layer: Any) -> Tensor:
     if isinstance(layer, GroupLinear) and layer.signs is not None:
-        return _from_blocks(layer, layer.signs)
+        return _from_blocks(layer)
     drawn = torch.randn_like(layer.filters[0])
     matrix = _polar(layer.expand(drawn))
     filters = layer.contract(matrix)
@@ -68,12 +68,13 @@ def _orthogonal_filter(layer: Any) -> Tensor:
     return filters + idle * (filters.norm() / drawn.norm())
 
 
-def _from_blocks(layer: GroupLinear, signs: Tensor) -> Tensor:
-    """An orthogonal block for every character, transformed back to filters over the elements."""
-    blocks = torch.empty_like(layer.filters[0]).unflatten(0, (len(signs), -1))
+def _from_blocks(layer: GroupLinear) -> Tensor:
+    """An orthogonal block for every character; the stored ones are smaller by √|G|."""
+    n = layer.group.order
+    blocks = torch.empty_like(layer.filters[0]).unflatten(0, (n, -1))
     for block in blocks:
         nn.init.orthogonal_(block)
-    return torch.einsum("kg,koi->goi", signs, blocks).flatten(0, 1) / len(signs)
+    return blocks.flatten(0, 1) * n**-0.5
 
 
 def _polar(matrix: Tensor) -> Tensor:

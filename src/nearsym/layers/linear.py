@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from nearsym.groups.group import FiniteGroup
 from nearsym.layers.checks import check_group, check_last, check_relaxation, check_whole
@@ -26,7 +25,8 @@ class GroupLinear(nn.Module):
     start, and exactly under a subgroup K while w is constant on the cosets Kh.
 
     Where every element is its own inverse (trivial, D_1, D_2, products of C_2) the convolution is
-    |G| small products in the Fourier basis, 1/|G| of the work of the dense matrix.
+    |G| small products in the Fourier basis, 1/|G| of the work of the dense matrix. There
+    `filters` holds ψ in that (orthonormal) basis; `over_elements` gives ψ itself.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> GroupLinear(dihedral(2), 8, 16, relaxed=True)
@@ -54,7 +54,7 @@ class GroupLinear(nn.Module):
         self.group, self.relax = group, relax
         self.in_channels, self.out_channels = in_channels, out_channels
         n = group.order
-        self.filters = nn.Parameter(torch.empty(filters, n * out_channels, in_channels))
+        self.filters = nn.Parameter(torch.empty(filters, n * in_channels, out_channels))
         self.relaxed = nn.Parameter(start_equal(filters, n)) if relaxed else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         relative = torch.from_numpy(group.relative.flatten())
@@ -75,43 +75,51 @@ class GroupLinear(nn.Module):
         self, x: Float[Tensor, "*batch group in_channels"]
     ) -> Float[Tensor, "*batch group out_channels"]:
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
-        filters = self.filters.unflatten(1, (self.group.order, -1))  # (filters, group, out, in)
+        n, count = self.group.order, len(self.filters)
+        filters = self.filters.view(count, n, self.in_channels, self.out_channels)
         if self.relaxed is None:
-            y = self._convolve(x, filters[0])
+            y = self._convolve(x, filters.squeeze(0))
         elif self.relax == "input":
-            filters = filters.permute(1, 2, 0, 3).flatten(2)  # (group, out, filters·in)
-            y = self._convolve(scale_inputs(x, self.relaxed), filters)
+            stacked = filters.transpose(0, 1).flatten(1, 2)  # (group, filters·in, out)
+            y = self._convolve(scale_inputs(x, self.relaxed), stacked)
         else:
-            filters = filters.transpose(0, 1).flatten(1, 2)  # (group, filters·out, in)
-            y = mix_outputs(self._convolve(x, filters), self.relaxed)
+            stacked = filters.permute(1, 2, 0, 3).flatten(2)  # (group, in, filters·out)
+            y = mix_outputs(self._convolve(x, stacked), self.relaxed)
         return y if self.bias is None else y + self.bias
 
     def _convolve(self, x: Tensor, filters: Tensor) -> Tensor:
-        """Σ_h ψ(g⁻¹h) x[h] with filters ψ of shape (group, out, in)."""
-        batch, n = x.shape[:-2], self.group.order
+        """Σ_h ψ(g⁻¹h) x[h] with stored filters of shape (group, in, out)."""
+        n = self.group.order
         if n == 1:
-            return F.linear(x, filters[0])
+            return x @ filters[0]
         if self.signs is None:
-            return F.linear(x.flatten(-2), self._matrix(filters)).unflatten(-1, (n, -1))
-        x_hat = _transform(self.signs, x.reshape(-1, *x.shape[-2:]).transpose(0, 1))
-        filters_hat = _transform(self.signs / n, filters)  # with the 1/|G| of the way back
-        y_hat = torch.bmm(x_hat, filters_hat.transpose(1, 2))  # (character, batch, out)
-        return _transform(self.signs, y_hat).transpose(0, 1).reshape(*batch, n, -1)
+            return (x.flatten(-2) @ self._matrix(filters)).unflatten(-1, (n, -1))
+        rows = x.reshape(-1, *x.shape[-2:])
+        x_hat = torch.einsum("kh,bhi->kbi", self.signs, rows)
+        y_hat = torch.bmm(x_hat, filters)  # one product for each character
+        y = torch.einsum("kg,kbo->bgo", self.signs * n**-0.5, y_hat)
+        return y.reshape(*x.shape[:-1], -1)
 
-    def _matrix(self, filters: Tensor) -> Tensor:
-        """Rows (g, out), columns (h, in), block ψ(g⁻¹h)."""
-        n, (out_channels, in_channels) = self.group.order, filters.shape[1:]
-        blocks = filters.index_select(0, self.relative).unflatten(0, (n, n)).transpose(1, 2)
-        return blocks.reshape(n * out_channels, n * in_channels)
+    def _matrix(self, psi: Tensor) -> Tensor:
+        """Rows (h, in), columns (g, out), block ψ(g⁻¹h): what multiplies from the right."""
+        n = self.group.order
+        blocks = psi.index_select(0, self.relative).unflatten(0, (n, n))  # (g, h, in, out)
+        return blocks.permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
 
-    def expand(self, filters: Float[Tensor, "group_out in"]) -> Float[Tensor, "rows columns"]:
+    def over_elements(self, filters: Float[Tensor, "group_in out"]) -> Tensor:
+        """ψ(k) of one stored filter as (k, in, out); the same call leads back."""
+        psi = filters.unflatten(0, (self.group.order, -1))
+        if self.signs is None:
+            return psi
+        return torch.einsum("kg,kio->gio", self.signs, psi) * self.group.order**-0.5
+
+    def expand(self, filters: Float[Tensor, "group_in out"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer with one filter: rows (g, out), columns (h, in)."""
-        return self._matrix(filters.unflatten(0, (self.group.order, -1)))
+        return self._matrix(self.over_elements(filters)).t()
 
-    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "group_out in"]:
-        """The filter of an equivariant matrix: its blocks at g = e."""
-        first = matrix[: self.out_channels]
-        return first.unflatten(1, (self.group.order, -1)).transpose(0, 1).flatten(0, 1)
+    def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "group_in out"]:
+        """The filter of an equivariant matrix: its rows at g = e."""
+        return self.over_elements(matrix[: self.out_channels].t()).flatten(0, 1)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""
@@ -140,8 +148,3 @@ def characters(group: FiniteGroup) -> np.ndarray | None:
     words = np.array([bits[g] for g in range(group.order)])
     shared = [[math.prod((-1,) * int(s & b).bit_count()) for b in words] for s in words]
     return np.array(shared, dtype=np.float64)
-
-
-def _transform(signs: Tensor, x: Float[Tensor, "group rows columns"]) -> Tensor:
-    """Σ_h signs[k, h] x[h] over the leading axis."""
-    return (signs @ x.reshape(len(x), -1)).view(-1, *x.shape[1:])
