@@ -26,11 +26,12 @@ def fill_orders(
 ) -> Fill:
     """Execute whole-share orders, none of them beyond what holdings and cash allow.
 
-        sold   = min(−orders⁺, shares)                     first: never short
+        sold   = min(orders⁻, shares)                      first: never short
         cash   ← cash + (1 − cost) Σ sold·price
         bought = ⌊f · orders⁺⌋,  f = min(1, cash / ((1 + cost) Σ orders⁺·price))
         cash   ← cash − (1 + cost) Σ bought·price ≥ 0
 
+    with x⁺ = max(x, 0) and x⁻ = max(−x, 0).
     If the buys cost more than there is, all are scaled by the same f and rounded down: no ticker
     has priority, so permuting the tickers permutes the fill. The paper's cash equation would pay
     the fee to the seller; here both sides pay it.
@@ -40,15 +41,15 @@ def fill_orders(
     (750.0, array([0., 3.]))
     """
     traded = np.maximum(orders, -shares)
-    sold = np.maximum(-traded, 0.0)
-    proceeds = float(sold @ prices)
+    bought = np.maximum(traded, 0.0)
+    sold = bought - traded
+    proceeds = float(np.dot(sold, prices))
     cash = cash + proceeds - cost * proceeds
-    bought = np.maximum(orders, 0.0)
-    spent = float(bought @ prices)
+    spent = float(np.dot(bought, prices))
     bill = spent + cost * spent
     if bill > cash:
         bought = np.floor(bought * (cash / bill * _ROUNDING))
-        spent = float(bought @ prices)
+        spent = float(np.dot(bought, prices))
         bill = spent + cost * spent
         traded = bought - sold
     volume = proceeds + spent

@@ -217,8 +217,9 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def _settle(self) -> None:
         """Value the portfolio at the day's close and write its features into the day's row."""
-        worth = self._shares * self.table.close[self._day]
-        self._value = self._cash + float(worth.sum())
+        close = self.table.close[self._day]
+        worth = self._shares * close
+        self._value = self._cash + float(np.dot(self._shares, close))
         row = self._rows[self._day]
         row[0] = self._cash / self.initial_cash
         row[1 : 1 + len(worth)] = worth * (len(worth) / self.initial_cash)
