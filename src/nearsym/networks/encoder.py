@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from nearsym.errors import UsageError
 from nearsym.groups.representation import Representation
+from nearsym.layers.constant import Constant
 from nearsym.layers.init import orthogonal_
 from nearsym.layers.regular import regular_features
 from nearsym.networks.kit import Kit
@@ -65,23 +66,20 @@ class VectorEncoder(nn.Module):
     Under k the orbit is permuted, features[g] → features[k⁻¹g]: a regular representation.
     """
 
-    orbit: Tensor
-
     def __init__(self, representation: Representation):
         super().__init__()
-        inverse = representation.group.inverse
-        orbit = torch.from_numpy(representation.matrices[inverse]).to(torch.get_default_dtype())
-        self.register_buffer("orbit", orbit, persistent=False)
+        self.orbit = Constant(representation.matrices[representation.group.inverse])
         self.group = representation.group
         self.features = representation.size
 
     def forward(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch group size"]:
-        return torch.einsum("gij,bj->bgi", self.orbit, x.to(self.orbit.dtype))
+        orbit = self.orbit()
+        return torch.einsum("gij,bj->bgi", orbit, x.to(orbit.dtype))
 
 
 def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:
     """Bytes to [−½, ½], channel-last in memory, channel-first in shape."""
-    return obs.permute(0, 3, 1, 2).to(dtype).mul_(1 / 255).sub_(0.5)
+    return obs.permute(0, 3, 1, 2).to(dtype, copy=True).mul_(1 / 255).sub_(0.5)
 
 
 def check_size(size: int, *, exact: bool) -> None:
