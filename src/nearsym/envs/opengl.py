@@ -1,49 +1,78 @@
 """The one file that talks to OpenGL: choosing a backend without a screen, and drawing a scene."""
 
 import ctypes
+import functools
 import os
 import sys
 from typing import Any
 
 import numpy as np
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, unknown_name
 
 HELP = (
     "Install a software one (Debian, Ubuntu: apt-get install libegl1 libgles2, or libosmesa6), "
-    'or use obs="state", which needs none.'
+    'or use obs="state" with MUJOCO_GL=off, which needs none.'
 )
-_LIBRARIES = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 _OFF = ("off", "disable", "disabled", "false", "0")
+_SCREEN = ("glfw", "on", "enable", "enabled", "true", "1")
+_HEADLESS = ("egl", "osmesa")
 
 
-def choose_backend() -> None:
-    """Settle MUJOCO_GL before mujoco is first imported: EGL, else OSMesa, else no rendering.
+def prepare() -> None:
+    """Settle what OpenGL reads from the environment, before dm_control is first imported.
 
-    A value that is already set stays. Left alone, mujoco would try GLFW, which needs a screen.
+    MUJOCO_GL becomes EGL, else OSMesa, else no rendering: left alone, mujoco would try GLFW, which
+    needs a screen. LP_NUM_THREADS becomes 0: threads of the software rasteriser do not survive a
+    fork and bring nothing at these sizes; Mesa reads it as soon as dm_control opens a display.
+    Values that are already set stay.
     """
-    if "MUJOCO_GL" not in os.environ and sys.platform.startswith("linux"):
-        found = [name for name, library in _LIBRARIES.items() if _loads(library)]
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    if not sys.platform.startswith("linux"):
+        return
+    if not _backend():
+        found = [backend for backend in _HEADLESS if _is_there(backend)]
         os.environ["MUJOCO_GL"] = found[0] if found else "off"
+    backend = _backend()
+    if backend not in (*_OFF, *_SCREEN, *_HEADLESS):
+        raise unknown_name("value of MUJOCO_GL", backend, ("egl", "osmesa", "glfw", "off"))
+    if backend in _HEADLESS and not _is_there(backend):
+        raise no_opengl("its library is not there")
 
 
-def _loads(library: str) -> bool:
+def no_opengl(reason: object) -> UsageError:
+    """The error for a backend that does not start."""
+    return UsageError(f"OpenGL does not start with MUJOCO_GL={_backend()} ({reason}). {HELP}")
+
+
+def _backend() -> str:
+    return os.environ.get("MUJOCO_GL", "").strip().lower()
+
+
+@functools.cache
+def _is_there(backend: str) -> bool:
+    """Whether a backend's library loads and, for EGL, knows a device to draw on."""
     try:
-        ctypes.CDLL(library)
+        library = ctypes.CDLL({"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}[backend])
     except OSError:
         return False
-    return True
+    if backend == "osmesa":
+        return True
+    library.eglGetProcAddress.restype = ctypes.c_void_p
+    address = library.eglGetProcAddress(b"eglQueryDevicesEXT")
+    if not address:
+        return False
+    query = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(address)
+    devices = ctypes.c_int(0)
+    return bool(query(0, None, ctypes.byref(devices))) and devices.value > 0
 
 
 def _context(width: int, height: int) -> Any:
     """A new OpenGL context of the chosen backend."""
-    choose_backend()
-    # Threads of the software rasteriser do not survive a fork and cost more than they bring at
-    # these sizes. Read when the first context is made.
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    backend = os.environ.get("MUJOCO_GL", "").strip().lower()
+    prepare()
+    backend = _backend()
     if backend in _OFF:
-        raise UsageError(f"Pixels need an OpenGL library, and none was found or allowed. {HELP}")
+        raise no_opengl("none was found, or none is allowed")
     try:
         if backend == "egl":
             from mujoco.egl import GLContext
@@ -52,11 +81,19 @@ def _context(width: int, height: int) -> Any:
         else:
             from mujoco.gl_context import GLContext
         return GLContext(width, height)
-    except (ImportError, AttributeError, RuntimeError, OSError) as error:
+    except (ImportError, AttributeError, RuntimeError) as error:
         # AttributeError: PyOpenGL's answer to a library that is not there.
-        raise UsageError(
-            f"The OpenGL backend MUJOCO_GL={backend} does not start ({error}). {HELP}"
-        ) from error
+        raise no_opengl(error) from error
+
+
+def _never_free(*things: Any) -> None:
+    """Keep objects until the process ends, and even then leave them to the system.
+
+    Freeing an OpenGL context spoils the pictures of others, hangs in a forked child that inherited
+    it and fails while the interpreter shuts down. Canvases are few and shared: see `painter`.
+    """
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 class Canvas:
@@ -80,9 +117,13 @@ class Canvas:
         self._camera = mujoco.MjvCamera()
         self._camera.type, self._camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, 0
         self._rectangle = mujoco.MjrRect(0, 0, size, size)
-        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        try:
+            self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        except mujoco.FatalError as error:  # a context without a screen behind it
+            raise no_opengl(error) from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._image = np.empty((size, size, 3), np.uint8)
+        _never_free(self._gl, self._context)
         if not background:
             flags = mujoco.mjtRndFlag
             for flag in (flags.mjRND_SHADOW, flags.mjRND_REFLECTION, flags.mjRND_SKYBOX):

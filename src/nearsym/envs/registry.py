@@ -53,10 +53,8 @@ def make(
     }
     task = _without_namespace(task)
     if task in DOMAINS:
-        from nearsym.envs.control import ControlEnv
-
         _refuse_unknown(task, options)
-        return ControlEnv(task, **named, **options)
+        return gym.make(f"{NAMESPACE}/{task}-v0", **named, **options)
     _refuse_control_options(task, named)
     if task == TRADING:
         trading: Any = import_module("nearsym.envs.trading")
@@ -76,6 +74,9 @@ def register() -> None:
                 f"{NAMESPACE}/{name}-v0",
                 entry_point="nearsym.envs.control:ControlEnv",
                 kwargs={"task": name},
+                # The environment itself refuses bad actions and steps before a reset.
+                order_enforce=False,
+                disable_env_checker=True,
             )
     if f"{NAMESPACE}/{TRADING}-v0" not in gym.registry:
         gym.register(f"{NAMESPACE}/{TRADING}-v0", entry_point="nearsym.envs.trading:make_trading")

@@ -91,8 +91,7 @@ def painter(domain: Domain, model: Any, size: int, *, background: bool) -> Paint
     """The painter of a domain and size, made once for each process and thread.
 
     A painting depends on nothing but the configuration, so environments share one. OpenGL contexts
-    belong to one thread and must not be used after a fork, which is why both are in the key; old
-    ones are never closed while the process lives, as freeing one can spoil the others' pictures.
+    belong to one thread and must not be used after a fork, which is why both are in the key.
     """
     key = (os.getpid(), threading.get_ident(), domain.name, size, background)
     if key not in _PAINTERS:

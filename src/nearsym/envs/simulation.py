@@ -136,9 +136,14 @@ class Simulation:
 
 
 def _suite() -> Any:
-    opengl.choose_backend()
+    """dm_control's suite, whose import opens an OpenGL display."""
+    opengl.prepare()
     try:
         from dm_control import suite
     except ModuleNotFoundError as error:
+        if error.name not in ("dm_control", "mujoco"):
+            raise
         raise MissingExtraError("A control task", "dmc") from error
+    except (ImportError, AttributeError, RuntimeError) as error:
+        raise opengl.no_opengl(error) from error
     return suite
