@@ -50,7 +50,7 @@ def encoder(first: nn.Module, block: Callable[[], nn.Module]) -> nn.Sequential:
     """The four convolutions of the paper's encoder, which take 85 pixels to 7."""
     layers = [first, nn.ReLU(), block(), nn.ReLU(), nn.MaxPool2d(2)]
     layers += [block(), nn.ReLU(), nn.MaxPool2d(2), block(), nn.ReLU()]
-    return nn.Sequential(*layers).to(memory_format=torch.channels_last)
+    return nn.Sequential(*layers).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def _group_encoder(group: FiniteGroup, channels: int, relaxed: bool) -> nn.Sequential:

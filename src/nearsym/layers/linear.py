@@ -98,7 +98,7 @@ class GroupLinear(nn.Module):
         x_hat = torch.einsum("kh,bhi->kbi", self.signs, rows)
         y_hat = torch.bmm(x_hat, filters)  # one product for each character
         y = torch.einsum("kg,kbo->bgo", self.signs * n**-0.5, y_hat)
-        return y.reshape(*x.shape[:-1], -1)
+        return y.reshape(*x.shape[:-1], filters.shape[-1])
 
     def _matrix(self, psi: Tensor) -> Tensor:
         """Rows (h, in), columns (g, out), block ψ(g⁻¹h): what multiplies from the right."""
