@@ -18,6 +18,7 @@ from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import build_actor_critic
+from nearsym.networks.window import Window
 
 STREAMS = ("networks", "agent", "replay", "environment", "evaluation")
 
@@ -42,7 +43,22 @@ def build_env(task: TaskConfig, *, noise: float | None = None, **options: Any) -
             background=task.background,
             **options,
         )
+    if task.name == TRADING:
+        return _trading(task, **options)
     return _adapted(task.name, make(task.name, **options))
+
+
+def build_eval_env(task: TaskConfig) -> gymnasium.Env:
+    """Where training looks how it does: another copy of the task; for trading, the validation
+    part, so that the test part stays untouched."""
+    return _trading(task, split="validation") if task.name == TRADING else build_env(task)
+
+
+def _trading(task: TaskConfig, *, split: str = "train") -> gymnasium.Env:
+    """Trading in one part of the data; training, unless told otherwise."""
+    given: dict[str, Any] = {"data": task.data, "dates": task.split, "symmetry": task.symmetry}
+    present = {name: value for name, value in given.items() if value is not None}
+    return make(task.name, split=split, fill=task.fill, **present)
 
 
 def has_pixels(task: str) -> bool:
@@ -67,7 +83,7 @@ def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
     declared = getattr(env.unwrapped, "symmetry", None)
     if isinstance(declared, Symmetry):
         return declared
-    if model not in ("none", "sit"):
+    if model not in ("none", "sit") and window_of(env) is None:
         raise UsageError(
             f"The model {model} needs a symmetry, and this environment declares none. "
             "Give it an attribute `symmetry`, or use --model none."
@@ -80,6 +96,14 @@ def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
     return Symmetry(observation, action_shape[0] * trivial_of(group))
 
 
+def window_of(env: gymnasium.Env) -> Window | None:
+    """The window of days that an environment shows, if it is one of days."""
+    task: Any = env.unwrapped
+    if not hasattr(task, "temporal"):
+        return None
+    return Window(task.window, len(task.features), task.temporal)
+
+
 def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     """An agent with freshly drawn networks."""
     seeds = seeds_of(config.seed)
@@ -88,7 +112,11 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds["networks"])
         networks = build_actor_critic(
-            symmetry_of(env, config.network.model), shape, config.agent, config.network
+            symmetry_of(env, config.network.model),
+            shape,
+            config.agent,
+            config.network,
+            window=window_of(env),
         )
     device = torch.device(config.device)
     for part in networks.parts.values():

@@ -5,7 +5,8 @@ from typing import Any
 
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
-from nearsym.errors import unknown_name
+from nearsym.envs.registry import TRADING
+from nearsym.errors import UsageError, unknown_name
 from nearsym.experiments.config import RunConfig, TaskConfig
 from nearsym.networks.build import NetworkConfig
 from nearsym.training.loop import TrainingConfig
@@ -19,10 +20,12 @@ RPP_SLOW_TARGETS = ("acrobot-swingup", "ball_in_cup-catch")
 
 def preset_config(preset: str, task: TaskConfig, agent: str, model: str) -> RunConfig:
     """The settings of a preset for a task, an agent and a model; any of them may be overridden."""
+    if task.name == TRADING and agent != "sac":
+        raise UsageError(f"Trading takes the agent sac, got {agent}.")
     makers = {"paper": _paper, "laptop": _laptop, "smoke": _smoke}
     if preset not in makers:
         raise unknown_name("preset", preset, makers)
-    config = makers[preset](task, agent)
+    config = _trading(preset, task, model) if task.name == TRADING else makers[preset](task, agent)
     config = replace(config, network=replace(config.network, model=model))
     if model == "rpp" and task.name in RPP_SLOW_TARGETS and agent == "drqv2":
         config = replace(config, algorithm=replace(config.algorithm, target_tau=0.009))
@@ -81,6 +84,30 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
             batch_size=256 if state else 128,
             replay_capacity=100_000,
             eval_every=10_000,
+        ),
+    )
+
+
+def _trading(preset: str, task: TaskConfig, model: str) -> RunConfig:
+    """The paper's table of trading hyperparameters; a frame is a day. Laptop is no different: a
+    window of days is small."""
+    smoke = preset == "smoke"
+    width = 128 if model == "none" else 64
+    return _config(
+        preset,
+        task,
+        SACConfig(learning_rate=1e-4, temperature=0.05, learn_temperature=False, random_steps=1000),
+        NetworkConfig(hidden=width, waist=None, actor_depth=0, critic_depth=1),
+        TrainingConfig(
+            frames=300 if smoke else 50_000,
+            seed_frames=100 if smoke else 1000,
+            update_every=1,
+            batch_size=64,
+            nstep=1,
+            replay_capacity=50_000,
+            eval_every=150 if smoke else 2500,
+            eval_episodes=1,  # prices do not change from episode to episode
+            checkpoint_every=150 if smoke else 5000,
         ),
     )
 

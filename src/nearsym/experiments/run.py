@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
-from nearsym.experiments.build import build_agent, build_env, seeds_of
+from nearsym.experiments.build import build_agent, build_env, build_eval_env, seeds_of
 from nearsym.experiments.config import RunConfig, from_plain, to_plain
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.training import atomic
@@ -107,7 +107,7 @@ def _build(config: RunConfig) -> tuple[gymnasium.Env, Agent]:
 def _train(
     config: RunConfig, folder: Path, env: gymnasium.Env, agent: Agent, *, resume: bool
 ) -> dict[str, Any]:
-    eval_env = build_env(config.task)
+    eval_env = build_eval_env(config.task)
     replay = _replay(config, env, folder)
     store = CheckpointStore(folder / "checkpoints", replay=replay)
     saved, frames = store.load_latest() if resume else (None, 0)

@@ -18,6 +18,7 @@ from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
 from nearsym.networks.kit import MODELS, Kit, make_kit
 from nearsym.networks.sit import SiTEncoder
+from nearsym.networks.window import FlatEncoder, TemporalEncoder, Window, window_encoder
 
 ACTORS = {"drqv2": DeterministicActor, "sac": GaussianActor}
 
@@ -41,10 +42,14 @@ class NetworkConfig:
     """Round the divided channels down to a multiple: CPUs like 16."""
     hidden: int = 1024
     """Width of the hidden layers of actor and critics."""
-    depth: int = 2
-    """Number of those layers."""
+    actor_depth: int = 2
+    """Number of hidden layers of the actor."""
+    critic_depth: int = 2
+    """Number of hidden layers of the critics."""
     waist: int | None = 50
     """Width of DrQ-v2's trunk, or None to go without."""
+    window_features: int = 256
+    """Width of the encoding of a window of days."""
     spread_strength: float = 0.0
     """Penalty on the spread of relaxed weights."""
     rpp_actor: tuple[float, float] = (1e-6, 1e-6)
@@ -61,32 +66,43 @@ class NetworkConfig:
 
 
 def build_actor_critic(
-    symmetry: Symmetry, obs_shape: tuple[int, ...], agent: str, config: NetworkConfig
+    symmetry: Symmetry,
+    obs_shape: tuple[int, ...],
+    agent: str,
+    config: NetworkConfig,
+    *,
+    window: Window | None = None,
 ) -> ActorCritic:
-    """Networks for a task with this symmetry.
+    """Networks for a task with this symmetry, or with a symmetry of time over a window.
 
     Weights are drawn from torch's global generator: seed it around the call.
     """
     if agent not in ACTORS:
         raise unknown_name("agent", agent, ACTORS)
-    kit = make_kit(
-        config.model,
-        symmetry.group,
-        layers=config.layers,
-        filters=config.filters,
-        relax=config.relax,
-    )
-    encoder = _encoder(kit, symmetry, obs_shape, config)
-    hidden = (narrowed(config.hidden, kit.group, 8),) * config.depth
-    sizes = (encoder.features, config.waist, hidden, symmetry.action)
-    actor = ACTORS[agent](kit, *sizes)
-    critic = TwinCritic(kit, *sizes)
+    kit = _kit(symmetry, config, window)
+    encoder = _encoder(kit, symmetry, obs_shape, config, window)
+    hidden = narrowed(config.hidden, kit.group, 8)
+    inputs = (encoder.features, config.waist)
+    actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, symmetry.action)
+    critic = TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, symmetry.action)
     return ActorCritic(
         encoder,
         actor,
         critic,
         actor_penalty=_penalty(config, config.rpp_actor, actor),
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
+    )
+
+
+def _kit(symmetry: Symmetry, config: NetworkConfig, window: Window | None) -> Kit:
+    if window is not None:  # the encoder of a window ends in invariants: the heads are plain
+        return make_kit("none", symmetry.group)
+    return make_kit(
+        config.model,
+        symmetry.group,
+        layers=config.layers,
+        filters=config.filters,
+        relax=config.relax,
     )
 
 
@@ -104,8 +120,20 @@ def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
 
 
 def _encoder(
-    kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
-) -> PixelEncoder | VectorEncoder | SiTEncoder:
+    kit: Kit,
+    symmetry: Symmetry,
+    obs_shape: tuple[int, ...],
+    config: NetworkConfig,
+    window: Window | None,
+) -> PixelEncoder | VectorEncoder | SiTEncoder | TemporalEncoder | FlatEncoder:
+    if window is not None:
+        return window_encoder(
+            config.model,
+            window,
+            hidden=config.hidden,
+            features=config.window_features,
+            filters=config.filters,
+        )
     pixels = len(obs_shape) == 3
     if config.model == "sit":
         if not pixels:

@@ -77,17 +77,19 @@ def make_kit(
         project=partial(ProjectLinear, **options),
     )
     if layers == "steerable":
-        kit = _steerable(kit, relaxed=relaxed)
+        kit = _steerable(kit, options)
     return _residual(kit) if model == "rpp" else kit
 
 
-def _steerable(kit: Kit, *, relaxed: bool) -> Kit:
-    """Steerable convolutions in the encoder; on vectors a steerable map is a group-linear one."""
+def _steerable(kit: Kit, options: dict[str, Any]) -> Kit:
+    """Steerable convolutions on maps. On vectors a steerable map between regular features is a
+    group-linear one; a kernel of one pixel has no offsets to relax, so there the relaxed weights
+    are those of the elements."""
     one, many = trivial_of(kit.group), regular(kit.group)
     return Kit(
         kit.group,
-        lift_conv=partial(SteerableConv2d, one, many, relaxed=relaxed),
-        conv=partial(SteerableConv2d, many, many, relaxed=relaxed),
+        lift_conv=partial(SteerableConv2d, one, many, **options),
+        conv=partial(SteerableConv2d, many, many, **options),
         linear=kit.linear,
         project=kit.project,
     )
