@@ -102,11 +102,12 @@ padding=1)
     weight_of_entry: Tensor
 
     @torch.no_grad()
-    def reset_parameters(self, gain: float = 1.0) -> None:
+    def reset_parameters(self, gain: float = 3**-0.5) -> None:
         """Draw filters that map independent inputs of variance 1 to variance gain².
 
-        The expanded kernel then has a plain convolution's variance gain² / fan_in (√2 is He's gain
-        for ReLU). The bias starts at 0, relaxed weights at 1 (1/√L for L filters).
+        The expanded kernel then has a plain convolution's variance gain² / fan_in: by default
+        that of `nn.Conv2d`; √2 is He's gain for ReLU. The bias starts at 0, relaxed weights at 1
+        (1/√L for L filters).
         """
         std = torch.from_numpy(self.basis.std).to(self.filters)
         self.filters.normal_().mul_(gain / math.sqrt(self.in_channels) * std)

@@ -166,6 +166,12 @@ def kernel_reach(kernel_size: int, padding: str) -> tuple[int, int]:
 
 def pad_time(x: Tensor, reach: tuple[int, int], padding: str) -> Tensor:
     """What stands before and after the window, on the last axis of (batch, channels, time)."""
+    needed = reach[1] - reach[0] + 1
+    if x.shape[-1] < needed and padding in ("valid", "circular"):
+        raise UsageError(
+            f"A kernel reaches over {needed} steps, more than the window's {x.shape[-1]}: with "
+            f'padding "{padding}" it needs a longer window or fewer taps.'
+        )
     if padding == "valid":
         return x
     sides = (-reach[0], reach[1])
