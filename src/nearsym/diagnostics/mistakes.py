@@ -1,0 +1,223 @@
+"""Signs that a declaration got wrong: in the action, in the state, in the observation.
+
+A wrong sign makes an element fail at almost every state, and turning that one sign puts it right.
+A broken symmetry does neither: it fails in some places, or no sign helps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from jaxtyping import Float
+
+from nearsym.diagnostics.coordinates import State
+from nearsym.diagnostics.pairs import Pairs
+from nearsym.diagnostics.simulator import Outcome, Simulator
+from nearsym.envs.domains import Domain
+
+NOWHERE = 0.01
+"""An element that holds at more of the samples than this has no wrong sign in the dynamics."""
+EXPLAINED = 0.8
+"""Share of the effect of an action entry that turning its sign must explain."""
+REPAIRED = 0.1
+"""What may remain of the mismatch after turning the sign of a state entry."""
+OFF = 0.5
+"""Mismatch of an observation entry, in parts of its spread, that is no small break."""
+CLOSE = 0.1
+"""Scaled mismatch of next states up to which their observations can be compared."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One entry whose declared sign contradicts the environment."""
+
+    part: str
+    """"action", "state" or "observation"."""
+    index: int
+    name: str
+    elements: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        elements = list(self.elements)
+        return {"part": self.part, "index": self.index, "name": self.name, "elements": elements}
+
+
+def find_mistakes(
+    simulator: Simulator,
+    pairs: Pairs,
+    scale: Float[np.ndarray, "coordinates"],
+    holds: Float[np.ndarray, "elements"],
+) -> tuple[list[Mistake], list[str]]:
+    """The wrong signs, and notes on what could not be checked.
+
+    `holds` is the share of the samples at which each element (without e) holds.
+    """
+    found: dict[tuple[str, int], list[int]] = {}
+    wrong_observation, notes = _observation_entries(simulator, pairs, scale)
+    for g, entries in wrong_observation.items():
+        for i in entries:
+            found.setdefault(("observation", i), []).append(g)
+    failing = [g for g in range(1, simulator.group.order) if holds[g - 1] <= NOWHERE]
+    if failing:
+        prober = _Prober(simulator, pairs, scale)
+        for g in failing:
+            key = prober.wrong_sign(g)
+            if key is not None:
+                found.setdefault(key, []).append(g)
+    elements = simulator.group.elements
+    return [
+        Mistake(part, i, _name(simulator, part, i), tuple(elements[g] for g in gs))
+        for (part, i), gs in found.items()
+    ], notes
+
+
+class _Prober:
+    """Steps from the probes, as declared and with one sign turned."""
+
+    def __init__(self, simulator: Simulator, pairs: Pairs, scale: np.ndarray):
+        self.simulator, self.scale = simulator, scale
+        self.probes, self.stochastic = pairs.probes, pairs.stochastic
+        self.plain = [self._step(k, state, action) for k, (state, action) in enumerate(self.probes)]
+        self.effects: dict[int, float] = {}
+
+    def wrong_sign(self, g: int) -> tuple[str, int] | None:
+        """The sign, of an action or a state entry, that explains why g fails; the first found."""
+        declared = self.mismatch(g)
+        for i in _action_entries(self.simulator):
+            saved = np.mean(declared**2) - np.mean(self.mismatch(g, action=i) ** 2)
+            effect = self.effect(i)
+            if effect > 0 and saved / effect >= EXPLAINED:
+                return "action", i
+        if self.stochastic:
+            return None
+        coordinates = self.simulator.coordinates
+        for i, place in enumerate(coordinates.places):
+            if place is None or coordinates.label[i]:
+                continue
+            turned = self.mismatch(g, state=i)
+            repaired = turned.mean() <= REPAIRED * declared.mean()
+            if repaired or np.mean(turned <= coordinates.rounding) >= 0.5:
+                return "state", i
+        return None
+
+    def mismatch(
+        self, g: int, *, action: int | None = None, state: int | None = None
+    ) -> np.ndarray:
+        """The scaled mismatch at each probe.
+
+        Turning entry i of the state means moving states by F·g instead of g, where F negates it.
+        """
+        coordinates, gaps = self.simulator.coordinates, []
+
+        def moved(s: State) -> State:
+            image = self.simulator.moved(g, s)
+            return image if state is None else coordinates.flipped(image, state)
+
+        for k, (start, act) in enumerate(self.probes):
+            image_action = self.simulator.move_action(g, act)
+            if action is not None:
+                image_action = _negated(image_action, action)
+            actual = self._step(k, moved(start), image_action).x
+            expected = coordinates.of(moved(self.plain[k].state))
+            gaps.append(coordinates.distance(expected, actual, self.scale))
+        return np.array(gaps)
+
+    def effect(self, i: int) -> float:
+        """Mean square of what turning the sign of action entry i does to the next state."""
+        if i not in self.effects:
+            turned = [self._step(k, s, _negated(a, i)).x for k, (s, a) in enumerate(self.probes)]
+            x = np.array([o.x for o in self.plain])
+            gaps = self.simulator.coordinates.distance(x, np.array(turned), self.scale)
+            self.effects[i] = float((gaps**2).mean())
+        return self.effects[i]
+
+    def _step(self, k: int, state: State, action: Any) -> Outcome:
+        return self.simulator.outcome(state, action, (k,) if self.stochastic else None)
+
+
+def _action_entries(simulator: Simulator) -> range:
+    space = simulator.env.action_space
+    symmetric = isinstance(space, gym.spaces.Box) and np.array_equal(space.low, -space.high)
+    return range(simulator.symmetry.action.size if symmetric else 0)
+
+
+def _negated(action: np.ndarray, i: int) -> np.ndarray:
+    changed = np.array(action, copy=True)
+    changed[..., i] *= -1
+    return changed
+
+
+def _observation_entries(
+    simulator: Simulator, pairs: Pairs, scale: np.ndarray
+) -> tuple[dict[int, list[int]], list[str]]:
+    """Entries of the observation that move otherwise than declared, for each element."""
+    compare = _observation_pairs(simulator, pairs, scale)
+    found, notes = {}, []
+    for g in range(1, simulator.group.order):
+        declared, actual = compare(g)
+        if len(declared) < 5:
+            notes = [
+                "Observations could not be compared apart from the dynamics, which differ "
+                "everywhere; give the environment a method observe()."
+            ]
+            continue
+        flat, image = (a.reshape(len(a), -1).astype(float) for a in (declared, actual))
+        gap = np.abs(flat - image).mean(axis=0)
+        spread = np.abs(image - np.median(image, axis=0)).mean(axis=0)
+        size = np.abs(image).mean(axis=0)
+        unit = np.where(spread > 1e-9 * size, spread, np.where(size > 0, size, 1.0))
+        if len(simulator.env.observation_space.shape or ()) == 3:  # a picture counts as a whole
+            gap, unit = gap.mean(keepdims=True), unit.mean(keepdims=True)
+        found[g] = [int(i) for i in np.flatnonzero(gap > OFF * unit)]
+    return found, notes
+
+
+def _observation_pairs(
+    simulator: Simulator, pairs: Pairs, scale: np.ndarray
+) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    """For an element: g·obs(s) beside obs(g·s)."""
+    pictures = len(simulator.env.observation_space.shape or ()) == 3
+    probes = pairs.probes[:: 6 if pictures else 1]
+    if simulator.observe(probes[0][0]) is not None:
+
+        def directly(g: int) -> tuple[np.ndarray, np.ndarray]:
+            two = [
+                (simulator.move_observation(g, _seen(simulator, s)), _seen(simulator, moved))
+                for s, _ in probes
+                for moved in [simulator.moved(g, s)]
+            ]
+            return np.array([a for a, _ in two]), np.array([b for _, b in two])
+
+        return directly
+
+    def after_steps(g: int) -> tuple[np.ndarray, np.ndarray]:
+        two = []
+        for k, (s, a) in enumerate(probes):
+            draw = (k,) if pairs.stochastic else None
+            plain = simulator.outcome(s, a, draw)
+            image = simulator.outcome(simulator.moved(g, s), simulator.move_action(g, a), draw)
+            expected = simulator.coordinates.of(simulator.moved(g, plain.state))
+            if simulator.coordinates.distance(expected, image.x, scale) <= CLOSE:
+                two.append((simulator.move_observation(g, plain.obs), image.obs))
+        return np.array([a for a, _ in two]), np.array([b for _, b in two])
+
+    return after_steps
+
+
+def _seen(simulator: Simulator, state: State) -> np.ndarray:
+    obs = simulator.observe(state)
+    assert obs is not None
+    return obs
+
+
+def _name(simulator: Simulator, part: str, i: int) -> str:
+    if part == "state":
+        return simulator.coordinates.names[i]
+    domain = getattr(simulator.env, "domain", None)
+    if part == "observation" and isinstance(domain, Domain) and i < len(domain.entries):
+        shape = simulator.env.observation_space.shape
+        if shape is not None and len(shape) == 1:
+            return f"observation[{i}] ({domain.entries[i][0]})"
+    return f"{part}[{i}]"
