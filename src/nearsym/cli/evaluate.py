@@ -55,3 +55,8 @@ def show(result: dict[str, Any]) -> None:
         f"{result['return_mean']:.1f}  (95 % interval {low:.1f} to {high:.1f}, bootstrap over "
         f"{result['episodes']} episodes; noise {result['noise']:g})"
     )
+    if "metrics" in result:
+        from nearsym.experiments.portfolio import markdown_table
+
+        print(f"Test part, {result['dates'][0]} to {result['dates'][-1]}:\n")
+        print(markdown_table(result["metrics"]))

@@ -8,6 +8,7 @@ from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
 Preset = Literal["paper", "laptop", "smoke"]
+TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,10 @@ class Train:
     """trading: dates that separate training, validation and test"""
     fill: Literal["close", "next_open"] | None = None
     """trading: fill orders at the close that is shown, or at the next open"""
+    late: Literal["refuse", "drop"] | None = None
+    """trading: what to do with tickers that start late (default: refuse)"""
+    splits: Literal["refuse", "accept"] | None = None
+    """trading: what to do with jumps that look like unadjusted splits (default: refuse)"""
     preset: Preset = "laptop"
     """settings"""
     frames: int | None = None
@@ -106,15 +111,17 @@ def configure(args: Train) -> Any:
     from nearsym.experiments.presets import preset_config
 
     agent, obs = _agent_and_obs(args)
-    trading = {k: getattr(args, k) for k in ("symmetry", "data", "split")}
+    trading = {k: getattr(args, k) for k in TRADING_OPTIONS}
+    if args.task != "trading" and any(value is not None for value in trading.values()):
+        name = next(k for k, value in trading.items() if value is not None)
+        raise UsageError(f"--{name} belongs to the task trading, not to {args.task}.")
     task = TaskConfig(
         name=args.task or "",
         variant=args.variant,
         obs=obs,
         background=args.background,
         noise=args.noise if args.noise is not None else 0.0,
-        fill=args.fill or "close",
-        **trading,
+        **_present(**trading),
     )
     model = args.model or default_model(task)
     config = preset_config(args.preset, task, agent, model)

@@ -58,7 +58,8 @@ def _trading(task: TaskConfig, *, split: str = "train") -> gymnasium.Env:
     """Trading in one part of the data; training, unless told otherwise."""
     given: dict[str, Any] = {"data": task.data, "dates": task.split, "symmetry": task.symmetry}
     present = {name: value for name, value in given.items() if value is not None}
-    return make(task.name, split=split, fill=task.fill, **present)
+    present |= {"fill": task.fill, "late": task.late, "splits": task.splits}
+    return make(task.name, split=split, **present)
 
 
 def has_pixels(task: str) -> bool:

@@ -45,6 +45,10 @@ class TaskConfig:
     """Trading: the dates that separate training, validation and test."""
     fill: str = "close"
     """Trading: orders fill at the close that is shown, or at the next open."""
+    late: str = "refuse"
+    """Trading: refuse or drop tickers that start late."""
+    splits: str = "refuse"
+    """Trading: refuse or accept jumps that look like unadjusted splits."""
 
 
 @dataclass(frozen=True, kw_only=True)

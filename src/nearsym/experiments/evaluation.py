@@ -7,10 +7,15 @@ import gymnasium
 import numpy as np
 from tqdm import tqdm
 
+from nearsym.agents.base import Agent
+from nearsym.envs.registry import TRADING
 from nearsym.errors import MissingExtraError, UsageError
+from nearsym.experiments.baselines import baseline_tracks
 from nearsym.experiments.build import build_env, has_pixels
+from nearsym.experiments.config import RunConfig
+from nearsym.experiments.portfolio import Track, metrics, summary_row
 from nearsym.experiments.run import load_agent, read_config
-from nearsym.training.evaluate import bootstrap_interval, rollouts
+from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
 
 
 def evaluate_run(
@@ -23,59 +28,118 @@ def evaluate_run(
     seed: int = 1_000_000,
     video: Path | None = None,
 ) -> dict[str, Any]:
-    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean."""
+    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean.
+
+    Trading is played on the test part, with the daily value and costs of every episode and the
+    baselines beside it; there the policy is sampled, and its mean is an extra row.
+    """
     config = read_config(folder)
-    if noise is not None and config.task.obs != "pixels":
-        raise UsageError("--noise is noise on images; this run does not see pixels.")
-    film = {"render_mode": "rgb_array"} if video and has_pixels(config.task.name) else {}
-    env = build_env(config.task, noise=noise, **film)
+    trading = config.task.name == TRADING
+    env = _environment(config, noise, filmed=video is not None)
     _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
-    frames: list[np.ndarray] = []
-
-    def record() -> None:
-        if video is not None and bar.n == 0:
-            frames.append(_frame(env))
-
-    returns = []
-    with tqdm(total=episodes, unit="episode") as bar:
-        played = rollouts(
-            lambda obs: agent.policy(obs, sample=sample),
-            env,
-            episodes=episodes,
-            seed=seed,
-            on_step=record,
-        )
-        for episode in played:
-            returns.append(episode.total)
-            bar.update()
-    if video is not None:
-        write_video(video, frames, fps=env.metadata.get("render_fps", 30))
-    return {
-        "return_mean": float(np.mean(returns)),
-        "return_ci95": list(bootstrap_interval(np.array(returns))),
-        "returns": returns,
+    film = None if video is None else _Film(env, video)
+    played = _play(
+        agent, env, episodes, seed, sample=sample or trading, keep_infos=trading, film=film
+    )
+    if film is not None:
+        film.write()
+    returns = np.array([episode.total for episode in played])
+    result = {
+        "return_mean": float(returns.mean()),
+        "return_ci95": list(bootstrap_interval(returns)),
+        "returns": returns.tolist(),
         "episodes": episodes,
         "noise": config.task.noise if noise is None else noise,
         "checkpoint": checkpoint,
         "run": str(folder),
     }
+    if trading:
+        (mean_policy,) = _play(agent, env, 1, seed, sample=False, keep_infos=True)
+        result |= _portfolio(config, env, played, mean_policy)
+    return result
 
 
-def write_video(path: Path, frames: list[np.ndarray], *, fps: int) -> None:
-    """A film in the format of the file's ending."""
-    try:
-        import imageio.v3 as imageio
-    except ImportError as error:
-        raise MissingExtraError("Writing a video", "plots") from error
-    if path.suffix not in (".mp4", ".gif"):
-        raise UsageError(f"A video ends in .mp4 or .gif, got {path.name}.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    options: dict[str, Any] = {"loop": 0} if path.suffix == ".gif" else {}
-    imageio.imwrite(path, np.stack(frames), fps=fps, **options)
+def _environment(config: RunConfig, noise: float | None, *, filmed: bool) -> gymnasium.Env:
+    task = config.task
+    if noise is not None and task.obs != "pixels":
+        raise UsageError("--noise is noise on images; this run does not see pixels.")
+    if filmed and task.name == TRADING:
+        raise UsageError("There is nothing to film in trading; leave out --video.")
+    if task.name == TRADING:
+        return build_env(task, split="test")
+    options = {"render_mode": "rgb_array"} if filmed and has_pixels(task.name) else {}
+    return build_env(task, noise=noise, **options)
 
 
-def _frame(env: gymnasium.Env) -> np.ndarray:
-    frame = env.render()
-    if not isinstance(frame, np.ndarray):
-        raise UsageError("This environment cannot be filmed: its render() gives no picture.")
-    return frame
+def _play(
+    agent: Agent,
+    env: gymnasium.Env,
+    episodes: int,
+    seed: int,
+    *,
+    sample: bool,
+    keep_infos: bool,
+    film: "_Film | None" = None,
+) -> list[Episode]:
+    with tqdm(total=episodes, unit="episode") as bar:
+        played = []
+        for episode in rollouts(
+            lambda obs: agent.policy(obs, sample=sample),
+            env,
+            episodes=episodes,
+            seed=seed,
+            keep_infos=keep_infos,
+            on_step=lambda: film.record() if film is not None and bar.n == 0 else None,
+        ):
+            played.append(episode)
+            bar.update()
+    return played
+
+
+def _portfolio(
+    config: RunConfig, env: gymnasium.Env, sampled: list[Episode], mean_policy: Episode
+) -> dict[str, Any]:
+    """Daily records of the sampled episodes and the table of metrics, baselines included."""
+    task: Any = env.unwrapped
+    name = f"{config.network.model} {task.temporal}" if config.network.model != "none" else "none"
+    tracks = [Track.from_infos(name, episode.infos) for episode in sampled]
+    rows = [
+        summary_row(f"{name}, sampled", [metrics(track) for track in tracks]),
+        summary_row(f"{name}, mean policy", [metrics(Track.from_infos(name, mean_policy.infos))]),
+    ]
+    baselines = baseline_tracks(
+        task.table, task.dates, task.days, cash=task.initial_cash, cost=task.cost, fill=task.fill
+    )
+    rows += [summary_row(track.name, [metrics(track)]) for track in baselines]
+    return {
+        "dates": list(tracks[0].dates),
+        "value": [track.value.tolist() for track in tracks],
+        "costs": [track.costs.tolist() for track in tracks],
+        "metrics": rows,
+    }
+
+
+class _Film:
+    """Pictures of an episode, written in the format of the file's ending."""
+
+    def __init__(self, env: gymnasium.Env, path: Path):
+        if path.suffix not in (".mp4", ".gif"):
+            raise UsageError(f"A video ends in .mp4 or .gif, got {path.name}.")
+        self.env, self.path = env, path
+        self.frames: list[np.ndarray] = []
+
+    def record(self) -> None:
+        frame = self.env.render()
+        if not isinstance(frame, np.ndarray):
+            raise UsageError("This environment cannot be filmed: its render() gives no picture.")
+        self.frames.append(frame)
+
+    def write(self) -> None:
+        try:
+            import imageio.v3 as imageio
+        except ImportError as error:
+            raise MissingExtraError("Writing a video", "plots") from error
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        options: dict[str, Any] = {"loop": 0} if self.path.suffix == ".gif" else {}
+        fps = self.env.metadata.get("render_fps", 30)
+        imageio.imwrite(self.path, np.stack(self.frames), fps=fps, **options)

@@ -61,9 +61,10 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
                 frames=100_000,
                 seed_frames=2000,
                 update_every=1,
+                batch_size=128,
                 nstep=1,
                 replay_capacity=500_000,
-                eval_every=5000,
+                eval_every=10_000,
             ),
         )
     state = task.obs == "state"

@@ -43,7 +43,7 @@ def start(config: RunConfig, folder: Path) -> dict[str, Any]:
     with atomic.clear_errors("Making the run folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
     with RunLock(folder):
-        plain = {"config": to_plain(config), "versions": versions()}
+        plain = {"config": to_plain(config), "versions": versions(), "data_sha256": _data_hash(env)}
         write_json(folder / "config.json", plain)
         return _train(config, folder, env, agent, resume=False)
 
@@ -95,6 +95,12 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     """A JSON file that is either the old one or the whole new one."""
     with atomic.clear_errors("Writing the run", path.parent):
         atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")
+
+
+def _data_hash(env: gymnasium.Env) -> str | None:
+    """The hash of the prices that a run trades on; None for tasks without data."""
+    table = getattr(env.unwrapped, "table", None)
+    return None if table is None else table.sha256
 
 
 def _build(config: RunConfig) -> tuple[gymnasium.Env, Agent]:

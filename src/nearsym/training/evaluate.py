@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Episode(NamedTuple):
-    """One episode: its return, its length, and the infos of its steps if they were asked for."""
+    """One episode: its return, its length, and, if asked for, the infos of its start and steps."""
 
     total: float
     length: int
@@ -27,8 +27,9 @@ def rollouts(
     """Play episodes one by one. Episode i starts from seed + i, so that agents can be compared
     on the same starts. `policy` maps a batch of observations to a batch of actions."""
     for episode in range(episodes):
-        obs, _ = env.reset(seed=seed + episode)
-        total, length, infos, done = 0.0, 0, [], False
+        obs, first = env.reset(seed=seed + episode)
+        total, length, done = 0.0, 0, False
+        infos = [first] if keep_infos else []
         while not done:
             obs, reward, terminated, truncated, info = env.step(policy(obs[None])[0])
             total, length, done = total + float(reward), length + 1, terminated or truncated
