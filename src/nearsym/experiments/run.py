@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def _train(
             env=env,
             agent=agent,
             replay=replay,
-            evaluate=lambda: _evaluate(config, agent, eval_env, seeds["evaluation"]),
+            evaluate=partial(_evaluate, config, agent, eval_env, seeds["evaluation"]),
             log=log,
             store=store,
             config=config.training,
@@ -138,11 +139,8 @@ def _train(
         try:
             with _progress(config.training.frames, frames) as bar:
                 state = trainer.run(bar)
-        except Interrupted:
-            raise Interrupted(
-                f"Stopped and saved at frame {trainer.state.frames}. "
-                f"Go on with: nearsym train --resume {folder}"
-            ) from None
+        except Interrupted as stop:
+            raise Interrupted(f"{stop} Go on with: nearsym train --resume {folder}") from None
         finally:
             log.close()
     summary = {
@@ -180,9 +178,16 @@ def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
     )
 
 
-def _evaluate(config: RunConfig, agent: Agent, env: gymnasium.Env, seed: int) -> dict[str, Any]:
+def _evaluate(
+    config: RunConfig,
+    agent: Agent,
+    env: gymnasium.Env,
+    seed: int,
+    on_step: Callable[[], None],
+) -> dict[str, Any]:
     """Returns of the mean policy on the same starts every time, and every relaxed weight."""
-    episodes = rollouts(agent.policy, env, episodes=config.training.eval_episodes, seed=seed)
+    count = config.training.eval_episodes
+    episodes = rollouts(agent.policy, env, episodes=count, seed=seed, on_step=on_step)
     weights = {
         f"relaxed/{part}.{name}": weight
         for part, network in agent.networks.parts.items()

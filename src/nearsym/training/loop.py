@@ -81,6 +81,7 @@ class LoopState:
     frames: int = 0
     step: int = 0
     episode_return: float = 0.0
+    evaluation_due: bool = False
     best_return: float = -math.inf
     final_return: float = math.nan
     seconds: float = 0.0
@@ -93,6 +94,9 @@ class LoopState:
 class Trainer:
     """Runs an agent in an environment until a number of frames.
 
+    `evaluate` returns the metrics of an evaluation, `eval/returns` among them; it calls its
+    argument now and then, which raises `Interrupted` where somebody asked to stop.
+
     Repeats exactly for a seed: the randomness of acting and updating is the agent's generator,
     that of sampling `rng`, that of the task the environment's own.
     """
@@ -103,7 +107,7 @@ class Trainer:
         env: gymnasium.Env,
         agent: Agent,
         replay: Replay,
-        evaluate: Callable[[], dict[str, Any]],
+        evaluate: Callable[[Callable[[], None]], dict[str, Any]],
         log: RunLog,
         store: Store,
         config: TrainingConfig,
@@ -124,13 +128,21 @@ class Trainer:
         if self.obs is None:
             self._start_episode(seed=self.first_seed)
         started = time.monotonic() - self.state.seconds
+        if self.state.evaluation_due:  # the run was stopped in the middle of one
+            self._pause_if_due(self.state.frames, bar)
         while self.state.frames < self.config.frames:
             before = self.state.frames
             self._step()
             bar.update(self.state.frames - before)
             self.state.seconds = time.monotonic() - started
+            self.state.evaluation_due = self._crossed(self.config.eval_every, before)
             self._pause_if_due(before, bar)
         return self.state
+
+    def _crossed(self, every: int, before: int) -> bool:
+        """Whether the last step passed a multiple of `every`, or ended the run."""
+        frames = self.state.frames
+        return frames // every > before // every or frames >= self.config.frames
 
     def _step(self) -> None:
         """One agent step and, when due, one update."""
@@ -154,27 +166,27 @@ class Trainer:
 
     def _pause_if_due(self, before: int, bar: tqdm) -> None:
         """Evaluate and save where the schedule says so; stop where somebody asked."""
-        frames, config = self.state.frames, self.config
-        last = frames >= config.frames
+        try:
+            improved = self.state.evaluation_due and self._evaluate(bar)
+            if improved or self._crossed(self.config.checkpoint_every, before):
+                self.save(best=improved)
+            self._stop_if_requested()
+        except Interrupted:
+            self.save()
+            raise
 
-        def crossed(every: int) -> bool:
-            return last or frames // every > before // every
-
-        improved = crossed(config.eval_every) and self._evaluate(bar)
-        stop = self.stop_requested() and not last
-        if improved or stop or crossed(config.checkpoint_every):
-            self.save(best=improved)
-        if stop:
-            raise Interrupted
+    def _stop_if_requested(self) -> None:
+        if self.stop_requested():
+            raise Interrupted(f"Stopped and saved at frame {self.state.frames}.")
 
     def _evaluate(self, bar: tqdm) -> bool:
         state = self.state
-        metrics = self.evaluate()
+        metrics = self.evaluate(self._stop_if_requested)
         mean = float(np.mean(metrics["eval/returns"]))
         self.log.write(state.frames, {"eval/return_mean": mean} | metrics)
         improved = mean > state.best_return
         state.best_return = max(state.best_return, mean)
-        state.final_return = mean
+        state.final_return, state.evaluation_due = mean, False
         bar.set_postfix({"return": f"{mean:.0f}", "best": f"{state.best_return:.0f}"})
         return improved
 
