@@ -167,8 +167,8 @@ def test_stretching_moves_features_up_the_scale_axis():
     assert stretching_error([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], shortest=8) < 1e-12
     even = list(np.geomspace(0.8, 0.8 * 1.2247**6, 7))
     coarse, fine = stretching_error(even, shortest=12), stretching_error(even, shortest=36)
-    assert coarse < 0.05
-    assert fine < 0.01
+    assert coarse < 0.1
+    assert fine < 0.02
     assert fine < coarse / 3
 
 

@@ -154,7 +154,8 @@ padding=1)
         blocks = matrix.view(m, self.out_channels, n, self.in_channels, -1)
         entries = blocks.permute(1, 3, 0, 2, 4).flatten(2)
         values = self.basis.values.reshape(len(self.basis.values), -1)
-        return entries @ torch.from_numpy(np.linalg.pinv(values)).to(entries)
+        dual = np.linalg.solve(values @ values.T, values)  # coefficients of the nearest kernel
+        return entries @ torch.from_numpy(dual.T).to(entries)
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""
