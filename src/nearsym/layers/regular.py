@@ -1,5 +1,7 @@
 """From feature maps over positions and group elements to plain regular features."""
 
+from functools import cache
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -30,12 +32,30 @@ def regular_features(
             f"regular_features expects (batch, {group.order}·channels, height, width) for "
             f"{group}, got shape {tuple(x.shape)}."
         )
-    moves = grid_moves(group)
-    if x.shape[2] != x.shape[3] and any(move.transpose for move in moves):
+    motions = _undoing(group)
+    if x.shape[2] != x.shape[3] and any(transpose for transpose, _ in motions):
         raise UsageError(
             f"{group} turns images by quarters, which needs square ones, got "
             f"{x.shape[2]}×{x.shape[3]} pixels."
         )
     maps = x.unflatten(1, (group.order, -1))
-    undone = [moves[inverse].apply(maps[:, g], -2, -1) for g, inverse in enumerate(group.inverse)]
-    return torch.stack([u.flatten(1) for u in undone], dim=1)
+    undone = [_move(maps[:, g], *motion).flatten(1) for g, motion in enumerate(motions)]
+    return torch.stack(undone, dim=1)
+
+
+def _move(x: Tensor, transpose: bool, flips: tuple[int, ...]) -> Tensor:
+    x = x.transpose(-2, -1) if transpose else x
+    return x.flip(flips) if flips else x
+
+
+@torch.compiler.assume_constant_result  # it looks into neither numpy nor our own types
+def _undoing(group: FiniteGroup) -> tuple[tuple[bool, tuple[int, ...]], ...]:
+    """The motion of g⁻¹ for each g: whether to transpose, then which axes to reverse."""
+    return _cached_undoing(group)
+
+
+@cache
+def _cached_undoing(group: FiniteGroup) -> tuple[tuple[bool, tuple[int, ...]], ...]:
+    moves = grid_moves(group)
+    inverses = [moves[inverse] for inverse in group.inverse]
+    return tuple((m.transpose, (-2,) * m.flip_height + (-1,) * m.flip_width) for m in inverses)
