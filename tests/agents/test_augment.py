@@ -1,0 +1,61 @@
+"""Random shifts, beside the published version that resamples floats."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from nearsym.agents.augment import draw_shifts, shift_images
+
+
+def published(images, shifts, pad, mode):
+    """Replicate-pad, then sample at base grid + shift, as in DrQ-v2's RandomShiftsAug."""
+    x = F.pad(images.permute(0, 3, 1, 2).double(), (pad,) * 4, mode="replicate")
+    size = images.shape[1]
+    wide = size + 2 * pad
+    line = torch.linspace(-1 + 1 / wide, 1 - 1 / wide, wide, dtype=torch.float64)[:size]
+    base = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
+    offset = shifts.flip(1).double()[:, None, None, :] * (2 / wide)  # (columns, rows) = (x, y)
+    grid = base[None] + offset
+    moved = F.grid_sample(x, grid, mode=mode, padding_mode="zeros", align_corners=False)
+    return moved.permute(0, 2, 3, 1)
+
+
+@pytest.fixture
+def images():
+    return torch.randint(0, 256, (40, 13, 13, 6), dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("pad", [1, 4])
+def test_equals_the_interpolating_version(images, mode, pad):
+    shifts = draw_shifts(len(images), pad, torch.Generator().manual_seed(0))
+    found = shift_images(images, shifts, pad)
+    assert found.dtype == torch.uint8
+    assert (found.double() - published(images, shifts, pad, mode)).abs().max() < 1e-9
+
+
+def test_by_hand():
+    image = torch.arange(9, dtype=torch.uint8).view(1, 3, 3, 1)
+    moved = shift_images(image, torch.tensor([[0, 3]]), pad=2)  # two rows down, one column left
+    assert moved[0, :, :, 0].tolist() == [[1, 2, 2], [1, 2, 2], [1, 2, 2]]
+    up = shift_images(image, torch.tensor([[4, 2]]), pad=2)
+    assert up[0, :, :, 0].tolist() == [[6, 7, 8]] * 3
+
+
+def test_the_middle_shift_changes_nothing(images):
+    assert torch.equal(shift_images(images, torch.full((40, 2), 4), 4), images)
+    assert torch.equal(shift_images(images, torch.zeros(40, 2, dtype=torch.int64), 0), images)
+
+
+def test_the_input_stays(images):
+    before = images.clone()
+    shift_images(images, draw_shifts(40, 4, torch.Generator().manual_seed(0)), 4)
+    assert torch.equal(before, images)
+
+
+def test_shifts_are_uniform_independent_and_bound_to_the_generator():
+    shifts = draw_shifts(90_000, 4, torch.Generator().manual_seed(5))
+    counts = torch.bincount(shifts[:, 0] * 9 + shifts[:, 1], minlength=81)
+    assert counts.min() > 900  # 1111 expected
+    assert counts.max() < 1300
+    assert torch.equal(shifts, draw_shifts(90_000, 4, torch.Generator().manual_seed(5)))
