@@ -97,6 +97,16 @@ def test_equals_the_slow_sum_in_values_and_gradients(dtype, layer):
         torch.testing.assert_close(a, b, rtol=0, atol=20 * DTYPES[dtype] * (1 + b.abs().max()))
 
 
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_kernel_as_large_as_the_map_gives_a_vector(size):
+    rho = regular(dihedral(2))
+    layer = SteerableConv2d(rho, rho, 2, 3, size, relaxed=True, filters=2)
+    nn.init.normal_(layer.bias)
+    x = torch.randn(2, 8, size, size)
+    wider = nn.functional.pad(x, (0, 1))  # one more column: the usual way
+    torch.testing.assert_close(layer(x), layer(wider)[..., :1], rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_exactly_equivariant_into_every_representation(group, relaxed, dtype, tolerance):

@@ -125,6 +125,9 @@ padding=1)
         # The kernel is a small sum of many terms: full precision costs nothing, also in autocast.
         with torch.autocast(x.device.type, enabled=False):
             kernel, bias = self.kernel(), self.full_bias()
+        if self.padding == 0 and x.shape[2] == x.shape[3] == self.kernel_size:
+            # One output position: a matrix product, several times faster than a convolution.
+            return F.linear(x.flatten(1), kernel.flatten(1), bias)[:, :, None, None]
         return F.conv2d(x, kernel, bias, self.stride, self.padding)
 
     def kernel(self) -> Float[Tensor, "out_features in_features size size"]:
