@@ -9,8 +9,9 @@ is finished is left alone. Curves go to docs/results/NAME.csv, figures to docs/i
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from nearsym.cli.train import Train, configure
 from nearsym.experiments.run import resume, start
@@ -18,6 +19,7 @@ from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/curves")
 RESULTS = Path("docs/results")
+IMAGES = Path("docs/images")
 MODELS = ("none", "exact", "approx", "rpp")
 
 
@@ -80,7 +82,7 @@ def train(names: list[str]) -> None:
             write(which)
 
 
-def points(which: str) -> Iterator[dict[str, object]]:
+def points(which: str) -> Iterator[dict[str, Any]]:
     """One row for each evaluation of each run."""
     for name, options in map(_named, curves()[which]):
         path = RUNS / name / "metrics.jsonl"
@@ -103,8 +105,10 @@ def points(which: str) -> Iterator[dict[str, object]]:
 
 
 def write(which: str) -> None:
-    """The curves so far, as a small CSV file."""
+    """The curves so far, as a small CSV file; what other machines ran stays in it."""
     rows = list(points(which))
+    here = {_key(row) for row in rows}
+    rows = [row for row in read(which) if _key(row) not in here] + rows
     if rows:
         RESULTS.mkdir(parents=True, exist_ok=True)
         with (RESULTS / f"{which}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -113,8 +117,92 @@ def write(which: str) -> None:
             writer.writerows(rows)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*curves(), []], help="sets to train")
+def _key(row: Mapping[str, object]) -> tuple[str, ...]:
+    """What identifies a run among the rows."""
+    return tuple(str(value) for name, value in row.items() if name not in ("frames", "return"))
+
+
+def read(which: str) -> list[dict[str, Any]]:
+    """The rows of a CSV file; none if it has not been made."""
+    path = RESULTS / f"{which}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def by_run(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[int, float]]:
+    """(what, seed) to its curve: frames to return."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for row in rows:
+        layers = "" if row["layers"] == "group" else f" {row['layers']}"
+        noise = "" if float(row["noise"]) == 0 else f" noise {row['noise']}"
+        what = f"{row['task']} {row['variant']} {row['model']}{layers}{noise}"
+        found.setdefault((what, row["seed"]), {})[int(row["frames"])] = float(row["return"])
+    return found
+
+
+def table(which: str) -> str:
+    """The mean of the last three evaluations of every run, as Markdown."""
+    runs = by_run(read(which))
+    lines = [
+        "| run | frames | last three evaluations, one number a seed | mean |",
+        "|---|---:|---|---:|",
+    ]
+    for what in dict.fromkeys(what for what, _ in runs):
+        finals = [
+            sum(sorted(curve.items())[i][1] for i in (-3, -2, -1)) / 3
+            for (name, _), curve in runs.items()
+            if name == what and len(curve) >= 3
+        ]
+        if finals:
+            frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
+            cells = ", ".join(f"{value:.0f}" for value in finals)
+            lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
+    return "\n".join(lines)
+
+
+def draw(which: str) -> None:
+    """Every run as a thin line, the mean over seeds as a thick one."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    runs = by_run(read(which))
+    if not runs:
+        return
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for i, what in enumerate(dict.fromkeys(what for what, _ in runs)):
+        curves_of = [curve for (name, _), curve in runs.items() if name == what]
+        for curve in curves_of:
+            axes.plot(*zip(*sorted(curve.items()), strict=True), color=f"C{i}", alpha=0.3, lw=0.8)
+        shared = sorted(set.intersection(*(set(curve) for curve in curves_of)))
+        means = [sum(curve[x] for curve in curves_of) / len(curves_of) for x in shared]
+        axes.plot(shared, means, color=f"C{i}", lw=2, label=f"{what} ({len(curves_of)})")
+    axes.set(xlabel="frames", ylabel="mean return of an evaluation", title=which, ylim=(0, 1000))
+    axes.legend(fontsize=8)
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(IMAGES / f"curves-{which}.png", dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help=f"sets to train: {', '.join(curves())}")
+    parser.add_argument("--draw", action="store_true", help="figures and tables of what is there")
     arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(curves())
+    if unknown:
+        parser.error(f"no such set: {', '.join(unknown)}")
     train(arguments.names)
+    if arguments.draw:
+        for which in curves():
+            write(which)
+            draw(which)
+            print(f"\n{which}\n\n{table(which)}")
+
+
+if __name__ == "__main__":
+    main()
