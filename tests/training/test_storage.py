@@ -16,6 +16,12 @@ RECORD = np.dtype([("value", "<i8"), ("noise", "u1", (5,))], align=True)
 MODES = pytest.mark.parametrize("mapped", [False, True], ids=["memory", "mapped"])
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    """Whether the syncs are made is tested with the checkpoints; the real disk is slow."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+
+
 def new_log(folder, mapped, length=4):
     return SegmentLog(RECORD, length=length, folder=folder if mapped else None)
 
@@ -123,6 +129,21 @@ def test_saving_twice_at_one_point_does_not_push_the_older_checkpoint_out(mapped
         log.commit(tmp_path)
         log.release(tmp_path)
     new_log(tmp_path, mapped).restore(older, tmp_path)
+
+
+@MODES
+def test_resuming_keeps_the_older_checkpoint_until_the_next_save(mapped, tmp_path):
+    log, commits = new_log(tmp_path, mapped), []
+    for _ in range(2):
+        fill(log, 20)
+        commits.append((log.commit(tmp_path), values(log)))
+        log.release(tmp_path)
+    again = new_log(tmp_path, mapped)
+    again.restore(commits[1][0], tmp_path)
+    fill(again, 40)  # the window leaves both checkpoints behind, and the process is killed
+    for state, want in commits:
+        again.restore(state, tmp_path)
+        assert values(again) == want
 
 
 def test_a_log_saved_from_memory_can_be_mapped_and_back(tmp_path):

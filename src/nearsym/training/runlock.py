@@ -41,6 +41,11 @@ class RunLock:
     def release(self) -> None:
         """Let the next process in. The file stays: deleting it would let two in at once."""
         if self._fd is not None:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self._close()
+
+    def _close(self) -> None:
+        if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
@@ -64,9 +69,12 @@ _held: weakref.WeakSet[RunLock] = weakref.WeakSet()
 
 
 def _let_go_in_child() -> None:
-    """A forked child shares the lock until it closes it; a worker must not outlive the run."""
+    """A forked child shares the lock until it closes it, and a worker may outlive the run.
+
+    Closing, unlike `release`, takes nothing from the parent.
+    """
     for lock in list(_held):
-        lock.release()
+        lock._close()
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)
