@@ -149,6 +149,7 @@ class Trainer:
         state, config = self.state, self.config
         assert self.obs is not None
         action = self.agent.act(self.obs, step=state.step)
+        self._check("action", action)  # a finite loss can still leave weights that are not
         obs, reward, terminated, truncated, info = self.env.step(action)
         state.step += 1
         state.frames += info.get("environment_steps", 1)
