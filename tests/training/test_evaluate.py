@@ -1,0 +1,70 @@
+"""Episodes and intervals."""
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearsym.training.evaluate import bootstrap_interval, rollouts
+
+
+class Countdown(gymnasium.Env):
+    """As many steps as the seed says; the reward is the action."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.left = seed
+        return np.array([self.left], np.float32), {"start": seed}
+
+    def step(self, action):
+        self.left -= 1
+        obs = np.array([self.left], np.float32)
+        return obs, float(action[0]), self.left == 0, False, {"left": self.left}
+
+
+def test_episode_i_starts_from_seed_plus_i():
+    played = list(rollouts(lambda obs: 2 * obs, Countdown(), episodes=3, seed=2))
+    assert [episode.length for episode in played] == [2, 3, 4]
+    assert [episode.total for episode in played] == [6.0, 12.0, 20.0]  # 2·(n + … + 1)
+    assert all(episode.infos == [] for episode in played)
+
+
+def test_infos_and_steps_on_request():
+    steps = []
+    (episode,) = rollouts(
+        lambda obs: obs,
+        Countdown(),
+        episodes=1,
+        seed=3,
+        keep_infos=True,
+        on_step=lambda: steps.append(1),
+    )
+    assert episode.infos == [{"start": 3}, {"left": 2}, {"left": 1}, {"left": 0}]
+    assert len(steps) == 3
+
+
+def test_a_truncated_episode_ends_too():
+    env = gymnasium.wrappers.TimeLimit(Countdown(), 2)
+    (episode,) = rollouts(lambda obs: obs, env, episodes=1, seed=50)
+    assert episode.length == 2
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
+def test_the_interval_holds_the_mean_and_repeats(values):
+    values = np.array(values)
+    low, high = bootstrap_interval(values, draws=300)
+    assert values.min() - 1e-9 <= low <= high <= values.max() + 1e-9
+    assert (low, high) == bootstrap_interval(values, draws=300)
+
+
+def test_the_interval_is_about_as_wide_as_theory_says():
+    values = np.random.default_rng(0).normal(10, 2, 400)
+    low, high = bootstrap_interval(values)
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
+
+
+def test_a_lower_level_is_narrower():
+    values = np.random.default_rng(0).normal(size=50)
+    wide, narrow = bootstrap_interval(values), bootstrap_interval(values, level=0.5)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]

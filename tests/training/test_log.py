@@ -1,0 +1,76 @@
+"""The log of a run: one JSON object a line, cut back where a run goes on."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nearsym.training.log import RunLog, read_metrics
+
+
+@pytest.fixture
+def log(tmp_path):
+    log = RunLog(tmp_path)
+    yield log
+    log.close()
+
+
+def test_a_line_is_there_at_once(log):
+    log.write(10, {"train/return": 1.5})
+    assert read_metrics(log.path) == [{"frames": 10, "train/return": 1.5}]
+
+
+def test_tensors_and_arrays_become_lists(log):
+    log.write(3, {"relaxed/a": torch.ones(1, 2), "x": np.float32(0.5), "y": np.arange(2)})
+    row = json.loads(log.path.read_text())
+    assert row == {"frames": 3, "relaxed/a": [[1.0, 1.0]], "x": 0.5, "y": [0, 1]}
+
+
+def test_what_is_not_finite_is_null_so_that_every_parser_reads_it(log):
+    log.write(1, {"a": math.nan, "b": [1.0, math.inf], "c": torch.tensor(-math.inf)})
+    text = log.path.read_text()
+    assert json.loads(text) == {"frames": 1, "a": None, "b": [1.0, None], "c": None}
+    assert "NaN" not in text
+
+
+def test_numbers_survive_exactly(log):
+    value = 0.1 + 0.2
+    log.write(1, {"a": value})
+    assert read_metrics(log.path)[0]["a"] == value
+
+
+def test_a_resumed_log_goes_on_at_its_checkpoint(tmp_path):
+    log = RunLog(tmp_path)
+    log.write(1, {"a": 1.0})
+    position = log.position()
+    log.write(2, {"a": 2.0})
+    log.close()
+    again = RunLog(tmp_path, position=position, frames=1)
+    again.write(2, {"a": 3.0})
+    assert again.position() == log.path.stat().st_size
+    again.close()
+    assert [row["a"] for row in read_metrics(log.path)] == [1.0, 3.0]
+
+
+def test_a_new_log_is_empty(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text("left over\n")
+    RunLog(tmp_path).close()
+    assert read_metrics(tmp_path / "metrics.jsonl") == []
+
+
+def test_a_line_cut_short_is_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"frames": 1}\n{"frames": 2}\n{"fra')
+    assert [row["frames"] for row in read_metrics(path)] == [1, 2]
+
+
+def test_scalars_reach_tensorboard(tmp_path):
+    log = RunLog(tmp_path)
+    log.write(7, {"eval/return_mean": 12.0, "eval/returns": [12.0]})
+    log.close()
+    found = EventAccumulator(str(tmp_path / "tb")).Reload()
+    (scalar,) = found.Scalars("eval/return_mean")
+    assert (scalar.step, scalar.value) == (7, 12.0)
