@@ -29,9 +29,9 @@ class Run:
         self.folder = folder / "checkpoints"
         self.folder.mkdir(exist_ok=True)
         self.replay = Replay(
-            capacity=20,
+            capacity=40,
             folder=self.folder / "replay" if mapped else None,
-            segment_bytes=64,
+            segment_bytes=100,
             **SPEC,
         )
         self.store = CheckpointStore(self.folder, replay=self.replay)
