@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+from nearsym.cli import tasks
+from nearsym.envs.domains import DOMAINS
+from nearsym.envs.variants import REGIONS, VARIANTS, parse_variant
+
+
+def test_lists_every_task_with_its_group_and_variants():
+    listed = {task["name"]: task for task in tasks.run(tasks.Tasks())["tasks"]}
+    assert set(listed) == {*DOMAINS, "trading"}
+    assert listed["reacher-hard"]["group"] == "D2"
+    assert listed["acrobot-swingup"]["group"] == "D1"
+    assert listed["trading"] == {
+        "name": "trading",
+        "group": "T, ST",
+        "variants": [],
+        "obs": ["window"],
+    }
+    for name, domain in DOMAINS.items():
+        assert listed[name]["variants"] == list(VARIANTS)
+        for variant in VARIANTS:
+            parse_variant(variant, domain)
+        assert set(REGIONS[domain.domain]) <= set(VARIANTS)
+
+
+def test_shows_a_table(capsys):
+    tasks.show(tasks.run(tasks.Tasks()))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["task", "group", "observations", "variants"]
+    assert lines[1].startswith("acrobot-swingup    D1     pixels, state  original, repeat_action")
+    assert lines[5] == "trading            T, ST  window"
+
+
+def test_loads_neither_torch_nor_a_simulator():
+    script = (
+        "import sys; from nearsym.cli import tasks; tasks.show(tasks.run(tasks.Tasks()));"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'dm_control', 'mujoco')))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
