@@ -80,6 +80,11 @@ def build_actor_critic(
     if agent not in ACTORS:
         raise unknown_name("agent", agent, ACTORS)
     kit = _kit(symmetry, config, window)
+    if not kit.own(symmetry.action).is_signed_permutation:
+        raise UsageError(
+            f"The actors end in a tanh, which commutes only with signed permutations of the "
+            f"action, not with {symmetry.action}. Choose other action coordinates."
+        )
     encoder = _encoder(kit, symmetry, obs_shape, config, window)
     hidden = narrowed(config.hidden, kit.group, 8)
     inputs = (encoder.features, config.waist)
@@ -138,18 +143,40 @@ def _encoder(
     if config.model == "sit":
         if not pixels:
             raise UsageError("The model sit reads pixels: use --obs pixels, or another model.")
-        return SiTEncoder(obs_shape[0], obs_shape[2])
+        return SiTEncoder(_side(obs_shape), obs_shape[2])
     if not pixels:
         if config.layers == "steerable":
             raise UsageError("Steerable layers read pixels: use --obs pixels or --layers group.")
         representation = symmetry.observation
         if not isinstance(representation, Representation):
             raise UsageError(f"A vector observation needs a representation, got {representation}.")
+        if obs_shape != (representation.size,):
+            raise UsageError(
+                f"The symmetry moves observations of {representation.size} numbers, the "
+                f"environment shows them in the shape {obs_shape}. Declare one for each number."
+            )
         return VectorEncoder(kit.own(representation))
-    if not isinstance(symmetry.observation, ImageAction) and kit.group.order > 1:
-        raise UsageError(f"Pixels need an ImageAction, got {symmetry.observation}.")
+    if kit.group.order > 1:
+        _check_image_action(symmetry)
     channels = narrowed(config.channels, kit.group, config.channel_multiple)
-    return PixelEncoder(kit, obs_shape[0], obs_shape[2], channels)
+    return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels)
+
+
+def _side(shape: tuple[int, ...]) -> int:
+    if shape[0] != shape[1]:
+        raise UsageError(f"Images must be square, (size, size, channels), got the shape {shape}.")
+    return shape[0]
+
+
+def _check_image_action(symmetry: Symmetry) -> None:
+    action = symmetry.observation
+    if not isinstance(action, ImageAction):
+        raise UsageError(f"Pixels need an ImageAction, got {action}.")
+    if (action.height, action.width) != (-3, -2):
+        raise UsageError(
+            "Images are (height, width, channels): declare ImageAction(group, height=-3, "
+            f"width=-2), got height={action.height}, width={action.width}."
+        )
 
 
 def _penalty(
