@@ -27,6 +27,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message[0].upper()}{message[1:]}. See {self.prog} --help.")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = action.option_strings[0] if action.option_strings else action.metavar
+            raise unknown_name(f"value of {name}", value, action.choices)
+
 
 def parse(program: str, description: str, commands: Mapping[str, type], argv: Sequence[str]) -> Any:
     """The dataclass of the command that `argv` names, filled in, and whether it wants JSON."""
@@ -36,7 +41,7 @@ def parse(program: str, description: str, commands: Mapping[str, type], argv: Se
         help_text = inspect.cleandoc(command.__doc__ or "")
         sub = parsers.add_parser(
             name,
-            help=help_text.split("\n")[0],
+            help=help_text.split("\n")[0].replace("%", "%%"),
             description=help_text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
@@ -47,7 +52,7 @@ def parse(program: str, description: str, commands: Mapping[str, type], argv: Se
     if not argv:
         parser.print_help()
         raise SystemExit(2)
-    if not argv[0].startswith("-") and argv[0] not in commands:
+    if argv[0] not in (*commands, "-h", "--help"):
         raise unknown_name("command", argv[0], commands)
     values, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -114,7 +119,8 @@ def _field_docstrings(command: type) -> dict[str, str]:
 
 
 def _refuse(name: str, unknown: list[str], command: type) -> NoReturn:
-    flags = [_flag(field.name) for field in dataclasses.fields(command)]
+    hints = typing.get_type_hints(command, include_extras=True)
+    flags = [_flag(name) for name, hint in hints.items() if not _describe(hint)[0]]
     option = unknown[0].split("=")[0]
     if option.startswith("-"):
         raise unknown_name(f"option of {name}", option, [*flags, "--json"])
