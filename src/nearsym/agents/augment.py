@@ -7,7 +7,8 @@ from torch import Tensor
 
 def draw_shifts(batch: int, pad: int, generator: torch.Generator) -> Tensor:
     """One shift (rows, columns) in 0…2·pad for each image; `pad` means no shift."""
-    return torch.randint(0, 2 * pad + 1, (batch, 2), generator=generator)
+    device = generator.device
+    return torch.randint(0, 2 * pad + 1, (batch, 2), generator=generator, device=device)
 
 
 def shift_images(

@@ -46,6 +46,10 @@ class Compute:
     """Run the encoder in bfloat16. Values, targets and losses stay float32: at Q = 80 the spacing
     of bfloat16 is a half."""
 
+    def here(self, batch: Batch) -> Batch:
+        """A batch on this device."""
+        return Batch(*(field.to(self.device) for field in batch))
+
     def encode(self, encoder: nn.Module, obs: Tensor) -> Tensor:
         """Features in float32, computed in the chosen precision."""
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bfloat16):

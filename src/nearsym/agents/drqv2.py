@@ -26,6 +26,7 @@ from nearsym.agents.losses import (
     truncated_normal_sample,
     twin_critic_loss,
 )
+from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
 
@@ -55,7 +56,7 @@ class DrQV2Config:
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
-            raise ValueError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+            raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
 
 
 class DrQV2:
@@ -85,7 +86,8 @@ class DrQV2:
         """The mean action with exploration noise; uniform at the very start."""
         mean = self._mean(self._encode(torch.from_numpy(obs[None])))
         if step < self.config.random_steps:
-            action = 2 * torch.rand(mean.shape, generator=self.generator) - 1
+            uniform = torch.rand(mean.shape, generator=self.generator, device=mean.device)
+            action = 2 * uniform - 1
         else:
             noise = normal_like(mean, self.generator)
             action = truncated_normal_sample(mean, self.std(step), noise)
@@ -107,6 +109,7 @@ class DrQV2:
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, then one on the actor."""
+        batch = self.compute.here(batch)
         std = self.std(step)
         features = self._encode(self._augment(batch.obs))
         metrics = self._update_critic(features, batch, std)

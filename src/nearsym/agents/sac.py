@@ -25,6 +25,7 @@ from nearsym.agents.losses import (
     squashed_normal_sample,
     twin_critic_loss,
 )
+from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
 
@@ -45,9 +46,9 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
-            raise ValueError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+            raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
         if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive, got {self.temperature}.")
+            raise UsageError(f"temperature must be positive, got {self.temperature}.")
 
 
 class SAC:
@@ -82,7 +83,8 @@ class SAC:
         """An action drawn from the policy; uniform at the very start."""
         if step < self.config.random_steps:
             mean, _ = self._policy(torch.from_numpy(obs[None]))
-            return (2 * torch.rand(mean.shape, generator=self.generator) - 1)[0].cpu().numpy()
+            uniform = torch.rand(mean.shape, generator=self.generator, device=mean.device)
+            return (2 * uniform - 1)[0].cpu().numpy()
         return self.policy(obs[None], sample=True)[0]
 
     @torch.no_grad()
@@ -96,6 +98,7 @@ class SAC:
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
+        batch = self.compute.here(batch)
         features = self._encode(batch.obs)
         metrics = self._update_critic(features, batch)
         metrics |= self._update_actor(features.detach())
