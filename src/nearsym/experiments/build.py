@@ -83,6 +83,11 @@ def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
     """The symmetry a model is built from; an environment without one has the trivial group."""
     declared = getattr(env.unwrapped, "symmetry", None)
     if isinstance(declared, Symmetry):
+        if env.action_space.shape != (declared.action.size,):
+            raise UsageError(
+                f"The symmetry moves actions of {declared.action.size} numbers, the environment "
+                f"takes them in the shape {env.action_space.shape}."
+            )
         return declared
     if model not in ("none", "sit") and window_of(env) is None:
         raise UsageError(
@@ -110,6 +115,8 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     seeds = seeds_of(config.seed)
     shape = env.observation_space.shape
     assert shape is not None
+    if config.agent == "sac" and len(shape) == 3:
+        raise UsageError("SAC reads vectors, and this environment shows images: use --agent drqv2.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds["networks"])
         networks = build_actor_critic(
@@ -119,7 +126,7 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
             config.network,
             window=window_of(env),
         )
-    device = torch.device(config.device)
+    device = _device(config.device)
     for part in networks.parts.values():
         part.to(device)
     compute = Compute(device, bfloat16=config.precision == "bf16")
@@ -127,6 +134,14 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     if isinstance(config.algorithm, DrQV2Config):
         return DrQV2(networks, config.algorithm, compute=compute, generator=generator)
     return SAC(networks, config.algorithm, compute=compute, generator=generator)
+
+
+def _device(name: str) -> torch.device:
+    if name.partition(":")[0] not in ("cpu", "cuda"):
+        raise UsageError(f"A device is cpu or cuda (or cuda:1, …), got {name!r}.")
+    if name != "cpu" and not torch.cuda.is_available():
+        raise UsageError(f"This torch sees no {name} device: use --device cpu.")
+    return torch.device(name)
 
 
 def resolve_precision(precision: str, device: str) -> str:
@@ -147,6 +162,8 @@ def _adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
         raise UsageError(f"{name} must take bounded continuous actions (a Box), got {action}.")
     if not (np.all(action.low == -1) and np.all(action.high == 1)):
         env = gymnasium.wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
-    if obs.dtype not in (np.uint8, np.float32):
+    if len(obs.shape) == 3 and obs.dtype != np.uint8:
+        raise UsageError(f"{name} must show images as uint8, got {obs.dtype}.")
+    if len(obs.shape) == 1 and obs.dtype != np.float32:
         env = gymnasium.wrappers.DtypeObservation(env, np.float32)
     return env

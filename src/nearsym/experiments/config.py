@@ -90,7 +90,8 @@ def to_plain(config: RunConfig) -> dict[str, Any]:
 
 def from_plain(plain: dict[str, Any]) -> RunConfig:
     """The inverse of `to_plain`; unknown or missing entries are named."""
-    algorithm = DrQV2Config if plain.get("agent") == "drqv2" else SACConfig
+    sac = isinstance(plain, dict) and plain.get("agent") == "sac"
+    algorithm = SACConfig if sac else DrQV2Config  # drqv2 is what a missing entry means
     return _read(RunConfig, plain, "config", {"algorithm": algorithm})
 
 
@@ -111,9 +112,13 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return _read(typing.cast(type, hint), value, where)
     if typing.get_origin(hint) is tuple:
-        return tuple(value)
+        parts = typing.get_args(hint)
+        if not isinstance(value, list) or len(value) != len(parts):
+            raise UsageError(f"{where} must be a list of {len(parts)}, got {value!r}.")
+        return tuple(_value(part, v, where) for part, v in zip(parts, value, strict=True))
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    number = float in allowed and isinstance(value, int) and not isinstance(value, bool)
-    if not number and not isinstance(value, allowed):
-        raise UsageError(f"{where} must be {hint}, got {value!r}.")
+    allowed += (int,) if float in allowed else ()
+    truth = isinstance(value, bool) and bool not in allowed  # True is an int to Python
+    if truth or not isinstance(value, allowed):
+        raise UsageError(f"{where} must be {getattr(hint, '__name__', hint)}, got {value!r}.")
     return value

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
-from nearsym.experiments.build import build_agent, build_env, build_eval_env, seeds_of
+from nearsym.experiments.build import build_agent, build_env, build_eval_env, has_pixels, seeds_of
 from nearsym.experiments.config import RunConfig, from_plain, to_plain
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.training import atomic
@@ -55,7 +55,11 @@ def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
     if frames is not None:
         config = replace(config, training=replace(config.training, frames=frames))
     with RunLock(folder):
-        return _train(config, folder, *_build(config), resume=True)
+        built = _build(config)
+        if frames is not None:  # the next --resume goes on to here too
+            saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            write_json(folder / "config.json", saved | {"config": to_plain(config)})
+        return _train(config, folder, *built, resume=True)
 
 
 def read_config(folder: Path) -> RunConfig:
@@ -173,7 +177,7 @@ def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
         action_size=action.shape[0],
         nstep=training.nstep,
         discount=training.discount,
-        frame_stack=config.task.frame_stack if pixels else 1,
+        frame_stack=config.task.frame_stack if pixels and has_pixels(config.task.name) else 1,
         folder=folder / "replay" if training.replay == "disk" else None,
     )
 
