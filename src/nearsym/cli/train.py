@@ -152,8 +152,8 @@ def _agent_and_obs(args: Train) -> tuple[str, str | None]:
     from nearsym.experiments.build import has_pixels
 
     pixels = has_pixels(args.task or "")
-    if not pixels and args.obs is not None:
-        raise UsageError(f"--obs belongs to the control tasks; {args.task} has one kind only.")
+    if not pixels:
+        _refuse_control_options(args)
     obs = args.obs
     if pixels and obs is None:
         obs = "state" if args.agent == "sac" else "pixels"
@@ -161,6 +161,16 @@ def _agent_and_obs(args: Train) -> tuple[str, str | None]:
     if agent == "sac" and obs == "pixels":
         raise UsageError("SAC reads vectors: use --obs state, or --agent drqv2 for pixels.")
     return agent, obs
+
+
+def _refuse_control_options(args: Train) -> None:
+    from nearsym.experiments.build import build_env
+    from nearsym.experiments.config import TaskConfig
+
+    for name in ("obs", "variant", "size", "noise", "background"):
+        if getattr(args, name) not in (None, False):
+            build_env(TaskConfig(name=args.task or "")).close()  # a mistyped task comes first
+            raise UsageError(f"--{name} belongs to the control tasks, not to {args.task}.")
 
 
 def _folder(args: Train) -> Path:
