@@ -7,7 +7,7 @@ import numpy as np
 from nearsym.envs import opengl
 from nearsym.envs.domains import Domain
 from nearsym.envs.variants import Variant
-from nearsym.errors import MissingExtraError
+from nearsym.errors import MissingExtraError, UsageError
 
 EPISODE = 1000
 """Environment steps in an episode, whatever a variant does with them."""
@@ -96,11 +96,12 @@ class Simulation:
             "time": np.array(data.time),
             "target": self._target(),
             "steps": np.array(self.steps),
-            "task_random": np.array([*keys, position, has_gauss], dtype=np.int64),
+            "task_random": np.append(keys.astype(np.int64), [position, has_gauss]),
             "task_random_gauss": np.array(gauss),
         }
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
+        self._check_state(state)
         data = self._data
         data.qpos[:], data.qvel[:] = state["qpos"], state["qvel"]
         data.ctrl[:], data.time = state["control"], float(state["time"])
@@ -128,6 +129,16 @@ class Simulation:
             "warmstart": domain.move_velocity(g, state["warmstart"]),
             "control": domain.action.act(g, state["control"]),
         }
+
+    def _check_state(self, state: dict[str, np.ndarray]) -> None:
+        """Refuse a state of another task before anything is changed."""
+        for name, own in self.get_state().items():
+            given = np.shape(state[name]) if name in state else "nothing"
+            if given != own.shape:
+                raise UsageError(
+                    f"This is no state of {self.domain.name}: it needs {name!r} of shape "
+                    f"{own.shape}, got {given}. Pass what get_state() gave."
+                )
 
     def _target(self) -> np.ndarray:
         if not self.domain.has_target:
