@@ -165,5 +165,7 @@ def _adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
     if len(obs.shape) == 3 and obs.dtype != np.uint8:
         raise UsageError(f"{name} must show images as uint8, got {obs.dtype}.")
     if len(obs.shape) == 1 and obs.dtype != np.float32:
-        env = gymnasium.wrappers.DtypeObservation(env, np.float32)
+        single = np.float32  # Gymnasium's DtypeObservation does the same with a warning
+        space = gymnasium.spaces.Box(obs.low.astype(single), obs.high.astype(single), dtype=single)
+        env = gymnasium.wrappers.TransformObservation(env, lambda x: x.astype(single), space)
     return env

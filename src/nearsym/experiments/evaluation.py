@@ -125,6 +125,11 @@ class _Film:
     def __init__(self, env: gymnasium.Env, path: Path):
         if path.suffix not in (".mp4", ".gif"):
             raise UsageError(f"A video ends in .mp4 or .gif, got {path.name}.")
+        if env.render_mode != "rgb_array":
+            raise UsageError(
+                f"This environment cannot be filmed: its render_mode is {env.render_mode}, "
+                "and a film needs rgb_array."
+            )
         self.env, self.path = env, path
         self.frames: list[np.ndarray] = []
 
