@@ -1,4 +1,9 @@
-"""Sampling from a full replay, and what a checkpoint of it costs."""
+"""Sampling from a full replay and saving checkpoints, beside the update that they serve.
+
+The baseline is the fastest update at the paper's sizes: the model `none` in the precision that the
+machine does best. Sampling may take a tenth of it. A checkpoint every 10k frames (5000 agent steps,
+2500 updates) may take a fiftieth of the updates between two of them.
+"""
 
 import statistics
 import tempfile
@@ -7,14 +12,98 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from nearsym.benchmarks.timing import interleaved
+from nearsym.agents.base import Compute
+from nearsym.agents.drqv2 import DrQV2, DrQV2Config
+from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
+from nearsym.experiments.build import resolve_precision
+from nearsym.groups.action import Invariant
+from nearsym.groups.catalog import trivial
+from nearsym.groups.representation import trivial_of
+from nearsym.groups.symmetry import Symmetry
+from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.training.allocator import keep_freed_memory
+from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.replay import Replay
 
 EPISODE = 500  # agent steps: 1000 environment steps at action repeat 2
+STEPS_BETWEEN_CHECKPOINTS = 5000
+UPDATES_BETWEEN_CHECKPOINTS = STEPS_BETWEEN_CHECKPOINTS // 2
+SAMPLE_SHARE, CHECKPOINT_SHARE = 0.1, 0.02
 
 
-def full_replay(capacity: int, size: int, folder: Path | None) -> Replay:
+def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
+    """Sampling from memory and from a warm memory map, a checkpoint, and its bytes per frame.
+
+    The replay holds 20,000 frames, which is far more than any cache and quick to fill.
+    """
+    keep_freed_memory()
+    torch.set_num_threads(threads)
+    size, batch_size, capacity = (37, 8, 200) if quick else (85, 256, 20_000)
+    rng = np.random.default_rng(0)
+    agent = _agent(size)
+    with tempfile.TemporaryDirectory(prefix="nearsym-bench-") as name:
+        folder = Path(name)
+        memory = _full_replay(capacity, size, None)
+        mapped = _full_replay(capacity, size, folder / "mapped")
+        batch = memory.sample(batch_size, rng)
+        times = interleaved(
+            {
+                "update": lambda: agent.update(batch, step=10_000),
+                "memory": lambda: memory.sample(batch_size, rng),
+                "memory-mapped": lambda: mapped.sample(batch_size, rng),
+            },
+            rounds=3 if quick else 11,
+        )
+        update = times["update"]
+        found = [
+            ratio_row(f"sample {batch_size}, {kind} / update", times[kind], update, _target(quick))
+            for kind in ("memory", "memory-mapped")
+        ]
+        return found + _checkpoint_rows(agent, memory, folder, size, update, quick)
+
+
+def _target(quick: bool, share: float = SAMPLE_SHARE) -> float | None:
+    return None if quick else share
+
+
+def _checkpoint_rows(
+    agent: DrQV2, replay: Replay, folder: Path, size: int, update: list[float], quick: bool
+) -> list[dict[str, Any]]:
+    """The second save of a run and those after it: only new frames are written."""
+    store = CheckpointStore(folder / "checkpoints", replay=replay)
+    store.save({"agent": agent.state_dict()}, 0)
+    steps = 50 if quick else STEPS_BETWEEN_CHECKPOINTS
+    seconds, saved = [], []
+    for frames in range(1, 4):
+        _fill(replay, steps, size)
+        before = _sizes(store.replay_folder)
+        start = time.perf_counter()
+        store.save({"agent": agent.state_dict()}, frames)
+        seconds.append(time.perf_counter() - start)
+        after = _sizes(store.replay_folder)
+        saved.append(sum(after[path] - before.get(path, 0) for path in after) / steps)
+    baseline = [UPDATES_BETWEEN_CHECKPOINTS * statistics.median(update)] * len(seconds)
+    target = _target(quick, CHECKPOINT_SHARE)
+    weights = _sizes(store.folder)[store.folder / "checkpoint-000000000003.ckpt"]
+    return [
+        ratio_row("checkpoint / updates of 10k frames", seconds, baseline, target),
+        rate_row("checkpoint, replay saved per new frame", statistics.median(saved), "bytes", None),
+        rate_row("checkpoint, everything else", weights, "bytes", None),
+    ]
+
+
+def _agent(size: int) -> DrQV2:
+    group = trivial()
+    symmetry = Symmetry(Invariant(group), trivial_of(group))
+    networks = build_actor_critic(symmetry, (size, size, 9), "drqv2", NetworkConfig(model="none"))
+    compute = Compute(torch.device("cpu"), bfloat16=resolve_precision("auto", "cpu") == "bf16")
+    generator = torch.Generator().manual_seed(0)
+    return DrQV2(networks, DrQV2Config(), compute=compute, generator=generator)
+
+
+def _full_replay(capacity: int, size: int, folder: Path | None) -> Replay:
     """A replay of `size`-pixel stacks of three that has wrapped around, filled with noise."""
     replay = Replay(
         capacity=capacity,
@@ -24,85 +113,27 @@ def full_replay(capacity: int, size: int, folder: Path | None) -> Replay:
         frame_stack=3,
         folder=folder,
     )
-    fill(replay, capacity + capacity // 4, size)
+    _fill(replay, capacity + capacity // 4, size)
     return replay
 
 
-def fill(replay: Replay, steps: int, size: int) -> None:
-    """Feed some more episodes."""
+def _fill(replay: Replay, steps: int, size: int) -> None:
+    """Feed that many observations in whole and broken-off episodes."""
     pool = np.random.default_rng(0).integers(0, 256, (64, size, size, 3), np.uint8)
     action = np.zeros(1, np.float32)
+    stacks = [
+        np.concatenate([pool[(i - back) % len(pool)] for back in (2, 1, 0)], axis=-1)
+        for i in range(len(pool))
+    ]
+    first = np.concatenate([pool[0]] * 3, axis=-1)
+    second = np.concatenate([pool[0], pool[0], pool[1]], axis=-1)
     for step in range(steps):
         age = step % EPISODE
-        stack = [pool[max(age - back, 0) % len(pool)] for back in (2, 1, 0)]
-        obs = np.concatenate(stack, axis=-1)
         if age == 0:
-            replay.start(obs)
+            replay.start(first)
         else:
-            replay.add(action, 1.0, 1.0, obs)
+            replay.add(action, 1.0, 1.0, second if age == 1 else stacks[age % len(pool)])
 
 
-def rows(
-    *,
-    size: int = 85,
-    batch_size: int = 256,
-    capacity: int = 20_000,
-    update_seconds: float | None = None,
-    rounds: int = 15,
-) -> list[dict[str, Any]]:
-    """Seconds for a batch from memory and from a warm memory map, and bytes saved per step.
-
-    With the seconds of an update as baseline, sampling may take a tenth of them. The default
-    capacity is far larger than any cache (0.4 GB at 85 pixels) and quick to fill.
-    """
-    rng = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory(prefix="nearsym-bench-") as folder:
-        memory = full_replay(capacity, size, None)
-        mapped = full_replay(capacity, size, Path(folder) / "mapped")
-        seconds = interleaved(
-            {
-                "sample, memory": lambda: memory.sample(batch_size, rng),
-                "sample, memory-mapped": lambda: mapped.sample(batch_size, rng),
-            },
-            rounds=rounds,
-            warmup=5,
-        )
-        saved = _commit_row(memory, Path(folder) / "saved", size)
-    found = [_row(name, values, update_seconds) for name, values in seconds.items()]
-    return [*found, saved]
-
-
-def _row(name: str, seconds: list[float], update_seconds: float | None) -> dict[str, Any]:
-    median = statistics.median(seconds)
-    ratio = None if update_seconds is None else median / update_seconds
-    return {
-        "name": name,
-        "seconds": median,
-        "baseline_seconds": update_seconds,
-        "ratio": ratio,
-        "target": None if ratio is None else 0.1,
-        "ok": ratio is None or ratio <= 0.1,
-    }
-
-
-def _commit_row(replay: Replay, folder: Path, size: int) -> dict[str, Any]:
-    """Bytes and seconds per step of an incremental commit: 5000 steps are 10k frames."""
-    replay.commit(folder)
-    before = _bytes_in(folder)
-    steps = 5000
-    fill(replay, steps, size)
-    start = time.perf_counter()
-    replay.commit(folder)
-    seconds = time.perf_counter() - start
-    return {
-        "name": "replay saved per stored frame",
-        "value": (_bytes_in(folder) - before) / steps,
-        "unit": "bytes/frame",
-        "seconds": seconds / steps,
-        "target": None,
-        "ok": True,
-    }
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())
+def _sizes(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
