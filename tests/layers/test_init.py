@@ -79,7 +79,7 @@ def test_plain_layers_and_residual_paths():
 
 def test_what_cannot_be_orthogonal_is_refused():
     skew = from_matrices(cyclic(2), [[[1, 0], [0, 1]], [[1, 1], [0, -1]]], "skew")
-    with pytest.raises(UsageError, match=r"a representation that is not orthogonal"):
+    with pytest.raises(UsageError, match=r"has no orthogonal start: it needs orthogonal rep"):
         orthogonal_(LiftLinear(skew, 2, 3))
     with pytest.raises(UsageError, match=r"orthogonal_ knows linear and convolution layers, not R"):
         orthogonal_(nn.ReLU())

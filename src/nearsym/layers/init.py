@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from nearsym.errors import UsageError
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.relaxation import start_equal
 from nearsym.layers.residual import FREE_SCALE, ResidualPath
 
 
@@ -47,10 +46,10 @@ def _draw(layer: Any, gain: float) -> None:
     """Independent filters for every l, corrected so that Σ_l w_l ψ_l is the orthogonal filter."""
     count = len(layer.filters)
     wanted = gain * _orthogonal_filter(layer)
-    if layer.relaxed is not None:
-        layer.relaxed.copy_(start_equal(count, layer.group.order))
     drawn = torch.stack([wanted] + [gain * _orthogonal_filter(layer) for _ in range(count - 1)])
-    weight = count**-0.5
+    weight = count**-0.5  # as in `start_equal`
+    if layer.relaxed is not None:
+        layer.relaxed.fill_(weight)
     # Adding the same to each of L filters with weights 1/√L moves their sum by √L times as much.
     layer.filters.copy_(drawn + weight * (wanted - weight * drawn.sum(0)))
 
@@ -62,7 +61,10 @@ def _orthogonal_filter(layer: Any) -> Tensor:
     matrix = _polar(layer.expand(drawn))
     filters = layer.contract(matrix)
     if not torch.allclose(layer.expand(filters), matrix, atol=1e-4):
-        raise UsageError(f"{layer} has a representation that is not orthogonal: use another start.")
+        raise UsageError(
+            f"{layer} has no orthogonal start: it needs orthogonal representations, and for "
+            "convolutions a group that fits the pixel grid. Keep the start it was built with."
+        )
     # What acts only once relaxed weights differ is drawn too, at the scale of the rest.
     idle = drawn - layer.contract(layer.expand(drawn))
     return filters + idle * (filters.norm() / drawn.norm())
