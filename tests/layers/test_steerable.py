@@ -47,10 +47,10 @@ def slow(layer, x):
         row, column = divmod(offset, size)
         seen = x[..., row : row + rows, column : column + columns]
         for k, element in enumerate(values):
-            weight = layer.filters[0, :, :, k]
+            weight = layer.filters[0, :, k]
             if layer.relaxed is not None:
                 r = layer.relaxed[:, k] @ relaxation[k, offset]  # one for each filter
-                weight = sum(r[i] * layer.filters[i, :, :, k] for i in range(len(r)))
+                weight = sum(r[i] * layer.filters[i, :, k] for i in range(len(r)))
             y = y + torch.einsum("oi,mn,bnihw->bmohw", weight, element[..., offset], seen)
     y = y[..., :: layer.stride, :: layer.stride].flatten(1, 2)
     bias = layer.full_bias()
@@ -357,7 +357,7 @@ def test_continuous_network_with_gates_and_norms(tolerance, dtype):
 def test_wider_bands_give_more_kernels():
     rho = so2().irrep(2)
     narrow, wide = (SteerableConv2d(rho, rho, 1, 1, 5, rings=Rings(band=b)) for b in (1.0, 2.0))
-    assert narrow.filters.shape[-1] < wide.filters.shape[-1]
+    assert narrow.filters.shape[2] < wide.filters.shape[2]
 
 
 RHO = regular(cyclic(4))

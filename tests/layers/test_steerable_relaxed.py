@@ -108,7 +108,7 @@ def test_offset_weights_reach_the_pixels():
     """Over D_1 the element mirror_x owns the offsets on the other side of the middle column."""
     group = dihedral(1)
     layer = SteerableConv2d(trivial_of(group), trivial_of(group), 1, 1, 3, relaxed=True)
-    assert layer.filters.shape[-1] == 6
+    assert layer.filters.shape == (1, 1, 6, 1)
     with torch.no_grad():
         layer.relaxed[..., 1] = 3.0
         layer.filters.fill_(1.0)

@@ -73,7 +73,7 @@ padding=1)
         relaxes = relaxed and kernel_size > 1
         count, _, weights = self.basis.relaxation.shape
         filters = filters if relaxes else 1
-        self.filters = nn.Parameter(torch.empty(filters, out_channels, in_channels, count))
+        self.filters = nn.Parameter(torch.empty(filters, out_channels, count, in_channels))
         self.relaxed = nn.Parameter(torch.empty(filters, count, weights)) if relaxes else None
         self.relaxation = Constant(self.basis.relaxation) if relaxes else None
         directions = fixed_vectors(out_rep)
@@ -85,18 +85,23 @@ padding=1)
         self.reset_parameters()
 
     def _tabulate(self) -> None:
-        """Where each ψ_k is alone at its entries, a table of them replaces the sum over k."""
-        values = self.basis.values.reshape(len(self.basis.values), -1)
-        element, entry = np.abs(values).argmax(axis=0), np.arange(values.shape[1])
-        places = self.kernel_size**2
-        self.gathers = bool(((values != 0).sum(axis=0) <= 1).all())
-        if self.gathers:
-            self.values = Constant(values[element, entry])
-            weight_of_entry = torch.from_numpy(element * places + entry % places)
-            self.register_buffer("element", torch.from_numpy(element), persistent=False)
-            self.register_buffer("weight_of_entry", weight_of_entry, persistent=False)
-        else:
-            self.values = Constant(self.basis.values.reshape(len(values), -1, places))
+        """The basis, its entries in the order (out coordinate, offset, in coordinate).
+
+        Where each ψ_k is alone at its entries, a table of them replaces the sum over k.
+        """
+        values = self.basis.values.swapaxes(2, 3)  # (k, i, offset, j)
+        flat = values.reshape(len(values), -1)
+        element, entry = np.abs(flat).argmax(axis=0), np.arange(flat.shape[1])
+        self.gathers = bool(((flat != 0).sum(axis=0) <= 1).all())
+        if not self.gathers:
+            self.values = Constant(values)
+            return
+        places, size = self.kernel_size**2, self.in_rep.size
+        self.values = Constant(flat[element, entry])
+        self.only_ones = bool((flat[element, entry] == 1).all())
+        weight_of_entry = torch.from_numpy(element * places + entry // size % places)
+        self.register_buffer("element", torch.from_numpy(element), persistent=False)
+        self.register_buffer("weight_of_entry", weight_of_entry, persistent=False)
 
     element: Tensor
     weight_of_entry: Tensor
@@ -110,7 +115,7 @@ padding=1)
         (1/√L for L filters).
         """
         std = torch.from_numpy(self.basis.std).to(self.filters)
-        self.filters.normal_().mul_(gain / math.sqrt(self.in_channels) * std)
+        self.filters.normal_().mul_(gain / math.sqrt(self.in_channels) * std[:, None])
         if self.bias is not None:
             self.bias.zero_()
         if self.relaxed is not None:
@@ -128,10 +133,12 @@ padding=1)
         if self.padding == 0 and x.shape[2] == x.shape[3] == self.kernel_size:
             # One output position: a matrix product, several times faster than a convolution.
             return F.linear(x.flatten(1), kernel.flatten(1), bias)[:, :, None, None]
+        if not x.is_contiguous(memory_format=torch.channels_last):
+            kernel = kernel.contiguous()  # else the output would change its memory format
         return F.conv2d(x, kernel, bias, self.stride, self.padding)
 
     def kernel(self) -> Float[Tensor, "out_features in_features size size"]:
-        """The kernel of the plain convolution that this layer is."""
+        """The kernel of the plain convolution that this layer is, channels last in memory."""
         return self._arranged(self._gathered() if self.gathers else self._summed())
 
     def full_bias(self) -> Float[Tensor, "out_features"] | None:
@@ -148,17 +155,17 @@ padding=1)
 
     def expand(self, filters: Tensor) -> Float[Tensor, "rows columns"]:
         """The exact kernel of one filter as a matrix: rows (i, out), columns (j, in, offsets)."""
-        values = torch.from_numpy(self.basis.values).to(filters).flatten(1)
-        return self._arranged(filters @ values).flatten(1)
+        values = torch.from_numpy(self._flat_basis().T).to(filters)
+        return self._arranged(values @ filters).flatten(1)
 
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Tensor:
         """The filter of an equivariant kernel."""
         m, n = self.out_rep.size, self.in_rep.size
         blocks = matrix.view(m, self.out_channels, n, self.in_channels, -1)
-        entries = blocks.permute(1, 3, 0, 2, 4).flatten(2)
-        values = self.basis.values.reshape(len(self.basis.values), -1)
+        entries = blocks.permute(1, 0, 4, 2, 3).flatten(1, 3)
+        values = self._flat_basis()
         dual = np.linalg.solve(values @ values.T, values)  # coefficients of the nearest kernel
-        return entries @ torch.from_numpy(dual.T).to(entries)
+        return torch.from_numpy(dual).to(entries) @ entries
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""
@@ -184,24 +191,29 @@ padding=1)
 
     def _gathered(self) -> Tensor:
         """Each kernel entry belongs to one ψ_k: look its coefficient up."""
-        entries = self.filters.index_select(3, self.element)  # (l, out, in, entries)
+        entries = self.filters.index_select(2, self.element)  # (l, out, entries, in)
         if self.relaxed is None:
-            return entries[0] * self.values()
+            return entries[0] if self.only_ones else entries[0] * self.values()[:, None]
         weights = self.offset_weights().flatten(1).index_select(1, self.weight_of_entry)
-        return (entries * (weights * self.values())[:, None, None, :]).sum(0)
+        weighted = entries * (weights * self.values())[:, None, :, None]
+        return weighted[0] if len(weighted) == 1 else weighted.sum(0)
 
     def _summed(self) -> Tensor:
         """Σ_l Σ_k c[l, k] r[l, k](y) ψ_k(y) as one matrix product."""
-        values = self.values()  # (k, coordinates, offsets)
+        values = self.values()  # (k, i, offset, j)
         if self.relaxed is not None:
-            values = (self.offset_weights()[:, :, None, :] * values).flatten(0, 1)
-        coefficients = self.filters.permute(1, 2, 0, 3).flatten(2)  # (out, in, l·k)
-        return coefficients @ values.flatten(1)
+            values = (self.offset_weights()[:, :, None, :, None] * values).flatten(0, 1)
+        coefficients = self.filters.transpose(0, 1).flatten(1, 2)  # (out, l·k, in)
+        return values.flatten(1).t() @ coefficients
 
-    def _arranged(self, entries: Float[Tensor, "out in entries"]) -> Tensor:
+    def _arranged(self, entries: Float[Tensor, "out entries in"]) -> Tensor:
         m, n, size = self.out_rep.size, self.in_rep.size, self.kernel_size
-        blocks = entries.unflatten(2, (m, n, size, size)).permute(2, 0, 3, 1, 4, 5)
-        return blocks.reshape(m * self.out_channels, n * self.in_channels, size, size)
+        blocks = entries.unflatten(1, (m, size, size, n)).transpose(0, 1)
+        kernel = blocks.reshape(m * self.out_channels, size, size, n * self.in_channels)
+        return kernel.permute(0, 3, 1, 2)
+
+    def _flat_basis(self) -> np.ndarray:
+        return self.basis.values.swapaxes(2, 3).reshape(len(self.basis.values), -1)
 
     def _plain(self, *, bias: bool) -> nn.Conv2d:
         return nn.Conv2d(
