@@ -105,7 +105,9 @@ def test_autocast_to_bfloat16_stays_close(net, images):
     assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
 
 
-def test_compiled_networks_give_the_same(net, images):
+@pytest.mark.parametrize("group", [dihedral(2), dihedral(4)], ids=repr)
+def test_compiled_networks_give_the_same(group, images):
+    net = Network(group)
     torch.compiler.reset()
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
     assert torch.allclose(compiled(images), net(images), atol=1e-5)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+import torch
 from torch import nn
 
 from nearsym.errors import UsageError
@@ -47,7 +48,7 @@ def check_exact(network: nn.Module, size: int) -> None:
 
 def warn_if_inexact(layer: Any, shape: Iterable[int]) -> None:
     """Warn, once for each layer description and size, where a stride cuts off one edge."""
-    if layer.group.order == 1:
+    if layer.group.order == 1 or torch.compiler.is_compiling():  # compiled code cannot warn
         return
     kernel, stride, padding = _window(layer)
     for n in tuple(shape)[-2:]:
