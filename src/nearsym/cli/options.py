@@ -74,6 +74,7 @@ def _add_options(parser: argparse.ArgumentParser, command: type) -> None:
                 field.name,
                 metavar=field.name.upper(),
                 nargs=None if required else "?",
+                default=None if required else field.default,
                 type=kind,
                 choices=choices,
                 help=text,
