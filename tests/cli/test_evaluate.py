@@ -1,0 +1,20 @@
+"""`nearsym eval`: what it refuses. (What it gives is tested beside `train`.)"""
+
+import pytest
+
+MISTAKES = {
+    "no run": (["eval"], "The following arguments are required: RUN"),
+    "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
+    "no episodes": (["eval", "nowhere", "--episodes", "0"], "--episodes must be at least 1, got 0"),
+    "mistyped option": (["eval", "nowhere", "--episode", "3"], "Did you mean '--episodes'?"),
+    "mistyped checkpoint": (["eval", "nowhere", "--checkpoint", "bset"], "Did you mean 'best'?"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes(mistake, command):
+    argv, text = MISTAKES[mistake]
+    result = command(*argv)
+    assert result.code == 2
+    assert text in result.err
+    assert result.out == ""

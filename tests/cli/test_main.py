@@ -1,0 +1,84 @@
+"""The command as a whole: help, exit codes, start-up."""
+
+import subprocess
+import sys
+
+import pytest
+
+from nearsym.cli import main
+from nearsym.errors import MissingExtraError, RunError, UsageError
+
+COMMANDS = ["tasks", "train", "eval", "audit", "bench", "data"]
+
+
+@pytest.mark.parametrize("argv", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_pages(argv, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main.run(argv)
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "usage: nearsym" in text
+    assert "None" not in text
+    if len(argv) == 1:
+        assert all(name in text for name in COMMANDS)
+    else:
+        assert "--json" in text
+
+
+def test_no_command_shows_the_help_and_fails(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main.run([])
+    assert caught.value.code == 2
+    assert "COMMAND" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("Wrong."), 2),
+        (MissingExtraError("Filming", "plots"), 2),
+        (RunError("The disk is full."), 1),
+        (KeyboardInterrupt(), 1),
+    ],
+)
+def test_exit_codes(error, code, command, monkeypatch):
+    def fail(args):
+        raise error
+
+    monkeypatch.setattr("nearsym.cli.tasks.run", fail)
+    result = command("tasks")
+    assert result.code == code
+    assert result.out == ""
+    assert result.err.startswith("nearsym: ")
+    assert result.err.count("\n") == 1
+
+
+def test_a_programming_error_keeps_its_traceback(command, monkeypatch):
+    monkeypatch.setattr("nearsym.cli.tasks.run", lambda args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        command("tasks")
+
+
+def test_tasks(command):
+    listed = command("tasks", "--json").json["tasks"]
+    assert {"name", "group", "variants", "obs"} == set(listed[0])
+    assert "cartpole-swingup" in command("tasks").out
+
+
+def test_main_exits_with_the_code(monkeypatch, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main.main(["trian"])
+    assert caught.value.code == 2
+    assert "Did you mean 'train'?" in capsys.readouterr().err
+
+
+def test_listing_tasks_loads_nothing_heavy():
+    script = (
+        "import sys; from nearsym.cli.main import run; code = run(['tasks']);"
+        "heavy = {'torch', 'dm_control', 'mujoco', 'pandas', 'matplotlib'} & set(sys.modules);"
+        "print(sorted(heavy), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr.strip() == "[]"

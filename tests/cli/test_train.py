@@ -1,0 +1,221 @@
+"""`nearsym train`, from options to a run folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from nearsym.cli.train import Train, configure
+from nearsym.training.log import read_metrics
+
+KEYS = {"task", "variant", "model", "agent", "seed", "frames", "seconds", "best_return"}
+KEYS |= {"final_return", "parameters", "run"}
+QUICK = ["--preset", "smoke", "--frames", 480, "--eval-every", 480, "--eval-episodes", 1]
+CARTPOLE = ["train", "cartpole-swingup"]
+
+MISTAKES = {
+    "mistyped task": (["train", "cartpol"], "Did you mean 'cartpole-swingup'?"),
+    "mistyped task with options": (
+        ["train", "cartpole_swingup", "--obs", "state"],
+        "Did you mean 'cartpole-swingup'?",
+    ),
+    "mistyped command": (["trian"], "Did you mean 'train'?"),
+    "mistyped option": ([*CARTPOLE, "--modle", "none"], "Did you mean '--model'?"),
+    "mistyped model": ([*CARTPOLE, "--model", "aprox"], "Did you mean 'approx'?"),
+    "mistyped preset": ([*CARTPOLE, "--preset", "smok"], "Did you mean 'smoke'?"),
+    "mistyped agent": ([*CARTPOLE, "--agent", "drqv1"], "Did you mean 'drqv2'?"),
+    "mistyped variant": ([*CARTPOLE, "--variant", "gravty"], "Did you mean 'gravity'?"),
+    "no task": (["train"], "Name a task to train on"),
+    "sit without pixels": ([*CARTPOLE, "--obs", "state", "--model", "sit"], "sit reads pixels"),
+    "sac with pixels": (
+        [*CARTPOLE, "--agent", "sac", "--obs", "pixels"],
+        "SAC reads vectors: use --obs state, or --agent drqv2",
+    ),
+    "steerable with state": (
+        [*CARTPOLE, "--obs", "state", "--layers", "steerable"],
+        "Steerable layers read pixels",
+    ),
+    "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 69."),
+    "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
+    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "Use --size 88."),
+    "filters with exact": (
+        [*CARTPOLE, "--model", "exact", "--filters", 2],
+        "belong to the model approx, not to exact",
+    ),
+    "relax with none": (
+        [*CARTPOLE, "--model", "none", "--relax", "output"],
+        "belong to the model approx, not to none",
+    ),
+    "noise without pixels": ([*CARTPOLE, "--obs", "state", "--noise", 0.1], "noise is image noise"),
+    "negative noise": ([*CARTPOLE, "--noise", -0.1], "standard deviation from 0 on, got -0.1"),
+    "trading option": ([*CARTPOLE, "--data", "x.csv"], "--data belongs to the task trading"),
+    "no frames": ([*CARTPOLE, "--frames", 0], "frames must be at least 1, got 0"),
+    "no threads": ([*CARTPOLE, "--threads", 0], "threads must be at least 1, got 0"),
+    "negative seed": ([*CARTPOLE, "--seed", -1], "seed must not be negative, got -1"),
+    "unknown device": ([*CARTPOLE, "--device", "gpu"], "A device is cpu or cuda"),
+    "frames as a fraction": ([*CARTPOLE, "--frames", "1e5"], "invalid int value: '1e5'"),
+    "gymnasium id that does not exist": (["train", "NoSuch-v0"], "`NoSuch` doesn't exist"),
+    "discrete actions": (["train", "CartPole-v1"], "bounded continuous actions"),
+    "no symmetry declared": (
+        ["train", "Pendulum-v1", "--model", "exact"],
+        "needs a symmetry, and this environment declares none",
+    ),
+    "variant elsewhere": (
+        ["train", "Pendulum-v1", "--variant", "gravity"],
+        "--variant belongs to the control tasks, not to Pendulum-v1",
+    ),
+    "no such module": (["train", "nowhere:make"], "No module 'nowhere'"),
+    "no such run": (["train", "--resume", "nowhere"], "nowhere is no run"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(mistake, command, tmp_path):
+    argv, text = MISTAKES[mistake]
+    result = command(*argv)
+    assert result.code == 2
+    assert text in result.err
+    assert result.err.startswith("nearsym: ")
+    assert result.err.count("\n") == 1
+    assert result.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_train_and_evaluate_with_json(command):
+    result = command(*CARTPOLE, "--obs", "state", *QUICK, "--out", "run", "--json")
+    assert result.code == 0
+    assert set(result.json) == KEYS
+    assert (result.json["task"], result.json["agent"]) == ("cartpole-swingup", "sac")
+    assert (result.json["model"], result.json["variant"]) == ("approx", None)
+    assert (result.json["frames"], result.json["run"]) == (480, "run")
+    assert "parameters: encoder 0" in result.err
+    for row in read_metrics(Path("run/metrics.jsonl")):
+        parts = {key.partition("/")[0] for key in row}
+        assert parts <= {"frames", "train", "eval", "relaxed", "time", "critic", "actor"}
+
+    evaluated = command("eval", "run", "--episodes", 2, "--json")
+    assert evaluated.code == 0
+    assert set(evaluated.json) >= {"return_mean", "return_ci95", "returns", "episodes", "noise"}
+    assert evaluated.json["episodes"] == 2
+    shown = command("eval", "run", "--episodes", 2)
+    assert "95 % interval" in shown.out
+
+    again = command(*CARTPOLE, "--obs", "state", *QUICK, "--out", "run")
+    assert again.code == 2
+    assert "run exists already. Continue it with --resume run, or choose another --out" in again.err
+
+    other = command("train", "--resume", "run", "--model", "exact")
+    assert other.code == 2
+    assert "--resume takes everything from the run's config.json; leave out 'model'" in other.err
+
+    longer = command("train", "--resume", "run", "--frames", 560, "--json")
+    assert longer.code == 0
+    assert longer.json["frames"] == 560
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--model", "sit"],
+        ["--layers", "steerable"],
+        ["--model", "rpp", "--variant", "repeat_action=0.5", "--noise", "0.02"],
+        ["--filters", "2", "--relax", "output"],
+    ],
+    ids=" ".join,
+)
+def test_pixels_in_every_form(options, command):
+    short = ["--preset", "smoke", "--frames", 416, "--eval-every", 416, "--eval-episodes", 1]
+    result = command(*CARTPOLE, *options, *short, "--json")
+    assert result.code == 0
+    assert result.json["agent"] == "drqv2"
+    assert Path(result.json["run"]).parent == Path("runs")
+
+
+def test_what_people_see(command):
+    result = command("train", "Pendulum-v1", "--preset", "smoke", "--frames", 60, "--out", "run")
+    assert result.code == 0
+    assert result.out.startswith("Done: 60 frames in")
+    assert "nearsym eval run" in result.out
+    assert "Training: Pendulum-v1, sac, none" in result.err
+
+
+def config(*, task="cartpole-swingup", **options):
+    return configure(Train(task=task, **options))
+
+
+def test_defaults_follow_each_other():
+    pixels, state = config(), config(agent="sac")
+    assert (pixels.agent, pixels.task.obs, pixels.network.model) == ("drqv2", "pixels", "approx")
+    assert (state.agent, state.task.obs) == ("sac", "state")
+    assert config(obs="state").agent == "sac"
+    assert config(obs="state", agent="drqv2").agent == "drqv2"
+    assert config(task="Pendulum-v1").agent == "sac"
+
+
+def test_options_reach_the_configuration():
+    found = config(
+        variant="gravity=0.5",
+        model="approx",
+        filters=3,
+        relax="output",
+        layers="steerable",
+        size=61,
+        noise=0.06,
+        background=True,
+        preset="paper",
+        frames=123,
+        seed=7,
+        threads=2,
+        precision="bf16",
+        replay="disk",
+        eval_every=11,
+        eval_episodes=12,
+    )
+    task = asdict(found.task)
+    assert (task["variant"], task["size"], task["noise"]) == ("gravity=0.5", 61, 0.06)
+    assert task["background"]
+    network = found.network
+    assert (network.filters, network.relax, network.layers) == (3, "output", "steerable")
+    training = found.training
+    assert (training.frames, training.replay) == (123, "disk")
+    assert (training.eval_every, training.eval_episodes) == (11, 12)
+    assert (found.seed, found.threads, found.precision) == (7, 2, "bf16")
+    assert found.preset == "paper"
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
+    run = tmp_path / "run"
+    words = [*CARTPOLE, "--obs", "state", "--preset", "smoke", "--frames", "1000000"]
+    script = "from nearsym.cli.main import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *words, "--out", str(run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    try:
+        deadline = time.monotonic() + 120
+        metrics = run / "metrics.jsonl"
+        while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 1
+    assert out == ""
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("nearsym: Stopped and saved at frame ")
+    assert last.endswith(f"Go on with: nearsym train --resume {run}")
+    assert "Traceback" not in err
+    frames = int(last.partition("at frame ")[2].partition(".")[0])
+    resumed = command("train", "--resume", run, "--frames", frames + 80, "--json")
+    assert resumed.json["frames"] == frames + 80
+    assert f"Going on at frame {frames}" in resumed.err
