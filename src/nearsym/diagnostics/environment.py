@@ -78,6 +78,10 @@ class EnvironmentAudit:
     action_names: list[str]
     x: np.ndarray
     """Coordinates and actions of the samples."""
+    following: np.ndarray
+    """Coordinates after each step."""
+    observations: np.ndarray | None
+    """What was seen after each step, if it was to be kept."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -124,15 +128,18 @@ def audit_environment(
     epsilon: float = EPSILON,
     policies: Sequence[PolicyMaker] = RANDOM_POLICIES,
     per_episode: int = PER_EPISODE,
+    longest: int | None = None,
+    keep_observations: bool = False,
     progress: Progress = iter,
 ) -> EnvironmentAudit:
     """Check what an environment declares, then measure it at states that policies reach.
 
-    `env.unwrapped` needs `symmetry`, `get_state`, `set_state` and `transform`. The same seed gives
-    the same audit.
+    `env.unwrapped` needs `symmetry`, `get_state`, `set_state` and `transform`. Episodes are cut
+    after `longest` steps (1000 where the environment knows no end). The same seed gives the same
+    audit.
     """
     _check_options(samples, epsilon, per_episode)
-    simulator = Simulator(env, seed)
+    simulator = Simulator(env, seed, longest)
     starts = list(resets(simulator, STARTS, seed))
     observations = [np.asarray(simulator.env.reset(seed=seed + i)[0]) for i in range(5)]
     check_spaces(simulator.symmetry, simulator.env, observations)
@@ -143,6 +150,7 @@ def audit_environment(
         samples=samples,
         per_episode=min(per_episode, max(1, samples // 20)),
         seed=seed,
+        keep_observations=keep_observations,
         progress=progress,
     )
     check_transform(simulator, [state for state, _ in pairs.probes[:5]])
@@ -186,6 +194,8 @@ def _report(
         coordinates=coordinates,
         action_names=action_names,
         x=np.concatenate([pairs.x, pairs.actions], axis=1),
+        following=pairs.following[:, 0],
+        observations=pairs.observations,
         notes=notes,
     )
 
@@ -243,7 +253,7 @@ def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estim
         return lower
     upper = estimate(pairs.by_episode(bracket.upper), rng)
     interval = (lower.mean_ci95[0], upper.mean_ci95[1])
-    return Estimate(lower.mean, interval, lower.q95, lower.largest)
+    return Estimate(lower.mean, interval, lower.q95, lower.largest, upper.mean)
 
 
 def _check_options(samples: int, epsilon: float, per_episode: int) -> None:

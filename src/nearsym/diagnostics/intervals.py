@@ -17,14 +17,20 @@ class Estimate:
     mean_ci95: tuple[float, float]
     q95: float
     largest: float
+    mean_from_above: float | None = None
+    """Random dynamics: the mean estimated from above; `mean` is then estimated from below, and the
+    interval covers both."""
 
     def as_json(self) -> dict[str, float | list[float]]:
-        return {
+        numbers: dict[str, float | list[float]] = {
             "mean": self.mean,
             "mean_ci95": list(self.mean_ci95),
             "q95": self.q95,
             "largest": self.largest,
         }
+        if self.mean_from_above is not None:
+            numbers["mean_from_above"] = self.mean_from_above
+        return numbers
 
 
 def estimate(values: Float[np.ndarray, "episodes samples"], rng: np.random.Generator) -> Estimate:
@@ -57,4 +63,4 @@ def mean_interval(
     errors = np.maximum(errors, 1e-3 * error)
     t = (drawn.mean(axis=1) - mean) / errors
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    return mean - high * error, mean - low * error
+    return float(mean - high * error), float(mean - low * error)

@@ -1,7 +1,7 @@
 """Pairs of steps, one from s under a and one from g·s under g·a, at states that policies reach."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class Pairs:
     ended_moved: Bool[np.ndarray, "samples elements draws"]
     probes: list[tuple[State, Any]]
     """States and actions of some samples."""
+    observations: np.ndarray | None
+    """What was seen after each step from s, if it was to be kept."""
 
     @property
     def stochastic(self) -> bool:
@@ -60,6 +62,7 @@ def sample_pairs(
     samples: int,
     per_episode: int,
     seed: int,
+    keep_observations: bool = False,
     progress: Progress = iter,
 ) -> Pairs:
     """Play episodes, draw states from each, and step from every state and its images.
@@ -77,13 +80,13 @@ def sample_pairs(
         if episode == 0:
             _check_restoring(simulator, visited, seed)
             draws = DRAWS if _is_random(simulator, visited, seed) else 1
-        rows += [
-            _measure(simulator, state, action, draws, (seed, episode, i))
-            for i, (state, action) in enumerate(visited)
-        ]
+        for i, (state, action) in enumerate(visited):
+            row = _measure(simulator, state, action, draws, (seed, episode, i))
+            rows.append(row if keep_observations else row.without_observations())
     every = max(1, len(rows) // PROBES)
     probes = [(row.state, row.action) for row in rows[::every][:PROBES]]
-    return _stacked(rows, per_episode, probes)
+    seen = np.stack([row.plain[0].obs for row in rows]) if keep_observations else None
+    return _stacked(rows, per_episode, probes, seen)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,13 @@ class _Row:
     plain: list[Outcome]
     moved: np.ndarray
     images: list[list[Outcome]]
+
+    def without_observations(self) -> "_Row":
+        """The same without pictures, which would fill the memory."""
+        nothing = np.empty(0)
+        plain = [o._replace(obs=nothing, state={}) for o in self.plain]
+        images = [[o._replace(obs=nothing, state={}) for o in image] for image in self.images]
+        return replace(self, plain=plain, images=images)
 
 
 def _visit(
@@ -132,7 +142,9 @@ def _measure(
     return _Row(state, action, x, plain, np.array(moved), images)
 
 
-def _stacked(rows: list[_Row], per_episode: int, probes: list[tuple[State, Any]]) -> Pairs:
+def _stacked(
+    rows: list[_Row], per_episode: int, probes: list[tuple[State, Any]], seen: np.ndarray | None
+) -> Pairs:
     return Pairs(
         per_episode=per_episode,
         x=np.stack([row.x for row in rows]),
@@ -145,6 +157,7 @@ def _stacked(rows: list[_Row], per_episode: int, probes: list[tuple[State, Any]]
         ended=np.array([[o.terminated for o in row.plain] for row in rows]),
         ended_moved=np.array([[[o.terminated for o in im] for im in row.images] for row in rows]),
         probes=probes,
+        observations=seen,
     )
 
 
@@ -164,12 +177,21 @@ def _check_restoring(simulator: Simulator, visited: list[tuple[State, Any]], see
 
 
 def _is_random(simulator: Simulator, visited: list[tuple[State, Any]], seed: int) -> bool:
-    """Whether other random numbers change what a step gives."""
+    """Whether other random numbers change what a step gives, or could.
+
+    Steps that draw random numbers count as random even if these gave the same each time: rare
+    events are events. Noise that shows in the observation alone is none of the dynamics.
+    """
+    drew = noisy = False
     for state, action in visited[:20]:
-        outcomes = [simulator.outcome(state, action, (seed, 1, k)) for k in range(3)]
+        outcomes = []
+        for k in range(4):
+            outcomes.append(simulator.outcome(state, action, (seed, 1, k)))
+            drew = drew or simulator.drew((seed, 1, k))
         if len({(tuple(o.x), o.reward, o.terminated) for o in outcomes}) > 1:
             return True
-    return False
+        noisy = noisy or any((o.obs != outcomes[0].obs).any() for o in outcomes)
+    return drew and not noisy
 
 
 def resets(simulator: Simulator, count: int, seed: int) -> Iterator[State]:

@@ -10,6 +10,8 @@ DEPTH = 6
 """Splits between the root and a box."""
 SMALLEST = 0.005
 """Share of the samples below which a leaf is not split off."""
+WEAK = 0.05
+"""Share of the variance below which a split looks one level further."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def find_regions(
 def _grow(node: Node, x: np.ndarray, y: np.ndarray, depth: int, importance: np.ndarray) -> None:
     if depth == DEPTH:
         return
-    split = _best_split(x[node.members], y[node.members], max(3, int(SMALLEST * len(y))))
+    split = _choose(x[node.members], y[node.members], max(3, int(SMALLEST * len(y))))
     if split is None:
         return
     feature, threshold, gain = split
@@ -87,6 +89,43 @@ def _grow(node: Node, x: np.ndarray, y: np.ndarray, depth: int, importance: np.n
         child = Node(node.members[side], low, high)
         node.children.append(child)
         _grow(child, x, y, depth + 1, importance)
+
+
+def _choose(x: np.ndarray, y: np.ndarray, smallest: int) -> tuple[int, float, float] | None:
+    """The best split; where no single one tells much, the one whose halves split best.
+
+    Quadrants need that: neither coordinate of u·v > 0 says anything on its own.
+    """
+    split = _best_split(x, y, smallest)
+    if split is None or split[2] > WEAK * len(y) * y.var():
+        return split
+    levels = np.linspace(0, 1, 14)[1:-1]
+    for _ in range(2):  # a coarse look over all coordinates, then a fine one around the best
+        features = range(x.shape[1]) if len(levels) == 12 else [split[0]]
+        candidates = [
+            (i, float(t), _gain_below(x, y, smallest, i, float(t)))
+            for i in features
+            for t in np.quantile(x[:, i], levels)
+        ]
+        best = max(candidates, key=lambda candidate: candidate[2])
+        if best[2] <= split[2]:
+            return split
+        split = best
+        level = float((x[:, best[0]] < best[1]).mean())
+        levels = np.clip(level + np.linspace(-0.08, 0.08, 33), 0.01, 0.99)
+    return split
+
+
+def _gain_below(
+    x: np.ndarray, y: np.ndarray, smallest: int, feature: int, threshold: float
+) -> float:
+    """What a split and the best split of each of its halves gain together."""
+    below = x[:, feature] < threshold
+    if min(below.sum(), (~below).sum()) < smallest:
+        return -np.inf
+    halves = [_best_split(x[side], y[side], smallest) for side in (below, ~below)]
+    own = sum(y[side].sum() ** 2 / side.sum() for side in (below, ~below)) - y.sum() ** 2 / len(y)
+    return float(own + sum(half[2] for half in halves if half is not None))
 
 
 def _best_split(x: np.ndarray, y: np.ndarray, smallest: int) -> tuple[int, float, float] | None:

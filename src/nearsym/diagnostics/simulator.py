@@ -32,7 +32,7 @@ class Simulator:
     Gymnasium's `np_random`; a `draw` pins them for one step.
     """
 
-    def __init__(self, env: gym.Env, seed: int = 0):
+    def __init__(self, env: gym.Env, seed: int = 0, longest: int | None = None):
         self.env: Any = env.unwrapped
         self.symmetry = declared_symmetry(env)
         self.group = self.symmetry.group
@@ -43,7 +43,8 @@ class Simulator:
                 f"{type(self.env).__name__} has none. It can only be measured from rollouts."
             )
         limit = getattr(env.spec, "max_episode_steps", None) if env.spec is not None else None
-        self.longest = LONGEST if limit is None else int(limit)
+        known = next((n for n in (longest, limit) if n is not None), LONGEST)
+        self.longest = int(known)
         self.env.reset(seed=seed)
         self.coordinates: Coordinates = coordinates_of(self.env, self.state())
 
@@ -60,6 +61,11 @@ class Simulator:
         following = self.state()
         x = self.coordinates.of(following)
         return Outcome(following, x, np.array(obs), float(reward), bool(terminated))
+
+    def drew(self, draw: tuple[int, ...]) -> bool:
+        """Whether the last step, pinned by `draw`, used any random number."""
+        now = self.env.np_random.bit_generator.state
+        return now != np.random.default_rng(draw).bit_generator.state
 
     def moved(self, g: int, state: State) -> State:
         """g·s."""

@@ -1,0 +1,105 @@
+"""The result of an audit as a few lines for a terminal."""
+
+from typing import Any
+
+LAYERS_SHOWN = 40
+_NUMBERS = f"{'mean':>9}  {'95 % interval':<21} {'q95':>9} {'largest seen':>13}"
+
+
+def audit_table(result: dict[str, Any]) -> str:
+    """Verdict, one row for each element, the regions, and for runs the agent's numbers."""
+    lines = [_title(result), f"Verdict: {_verdict(result)}", ""]
+    lines += _rows(result)
+    lines += _regions(result)
+    lines += _starts(result)
+    if "q_gap" in result:
+        lines += _agent(result)
+    lines += [f"Note: {note}" for note in result.get("notes", ())]
+    return "\n".join(lines)
+
+
+def _title(result: dict[str, Any]) -> str:
+    what = result.get("run", result["task"])
+    variant = f" {result['variant']}" if result.get("variant") else ""
+    group = f", {result['group']}" if "group" in result else ""
+    episodes = f" from {result['episodes']} episodes" if "episodes" in result else ""
+    kind = f", {result['dynamics']}" if "dynamics" in result else ""
+    return f"{what}{variant}{group}: {result['samples']} pairs of steps{episodes}{kind}"
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    return (
+        result["reason"]
+        if result["verdict"] is None
+        else (f"{result['verdict']}. {result['reason']}")
+    )
+
+
+def _rows(result: dict[str, Any]) -> list[str]:
+    rows = [f"{'element':<10} {'':<5} {_NUMBERS}"]
+    for element in result["elements"]:
+        for label, key in (("ε_R", "eps_r"), ("ε_P", "eps_p"), ("steps", "eps_p_relative")):
+            if key in element:
+                name = element["name"] if key == "eps_r" else ""
+                rows.append(f"{name:<10} {label:<5} {_numbers(element[key])}")
+        for label in ("r", "p"):
+            if f"floor_{label}" in element:
+                floor = element[f"floor_{label}"]
+                rows.append(f"{'':<10} floor {_numbers(floor)}  (of ε_{label.upper()})")
+    if any("eps_p_relative" in element for element in result["elements"]):
+        rows.append("ε_P is in the state's own units; steps: scaled, in mean steps of the state.")
+    if result.get("dynamics") == "stochastic":
+        rows.append("Random dynamics: means are from below, intervals reach the one from above.")
+    return [*rows, ""]
+
+
+def _numbers(values: dict[str, Any]) -> str:
+    interval = values.get("mean_ci95")
+    between = "" if interval is None else f"[{interval[0]:.3g}, {interval[1]:.3g}]"
+    return f"{values['mean']:>9.3g}  {between:<21} {values['q95']:>9.3g} {values['largest']:>13.3g}"
+
+
+def _regions(result: dict[str, Any]) -> list[str]:
+    lines = []
+    for element in result["elements"]:
+        for region in element["regions"]:
+            ranges = ", ".join(
+                f"{b['low']:.3g} ≤ {b['coordinate']} ≤ {b['high']:.3g}" for b in region["bounds"]
+            )
+            lines.append(f"  {element['name']}: {ranges or 'everywhere'}  ({region['share']:.1%})")
+    return ["Broken where (share of the samples):", *lines, ""] if lines else []
+
+
+def _starts(result: dict[str, Any]) -> list[str]:
+    uneven = result.get("declaration", {}).get("asymmetric_starts", ())
+    if not uneven:
+        return []
+    said = ", ".join(f"{found['coordinate']} under {found['element']}" for found in uneven)
+    return [f"Initial states are not symmetric: {said}.", ""]
+
+
+def _agent(result: dict[str, Any]) -> list[str]:
+    lines = [f"{'element':<10} {'':<28} {_NUMBERS}"]
+    for element in result["elements"]:
+        entries = [("policy", element["policy"]), ("critic", element["critic"])]
+        entries += list(element["layers"].items())[:LAYERS_SHOWN]
+        for i, (label, values) in enumerate(entries):
+            name = element["name"] if i == 0 else ""
+            lines.append(f"{name:<10} {label:<28} {_numbers(values)}")
+    floors = result["floors"]
+    lines += ["policy: action units; critic: value units; layers: relative to their output."]
+    lines += [f"Rounding: policy {floors['policy']:.1e}, critic {floors['critic']:.1e}.", ""]
+    if result["relaxed"]:
+        lines.append("Relaxed weights (smallest, largest, spread over the elements):")
+        lines += [
+            f"  {name:<28} {w['smallest']:.3f} {w['largest']:.3f} {w['spread']:.3f}"
+            for name, w in result["relaxed"].items()
+        ]
+        lines.append("")
+    gap, bound = result["q_gap"], result["alpha"]
+    lines.append(
+        f"Q gap |Q(s,a) − Q(gs,ga)|: mean {gap['mean']:.3g}, largest seen {gap['largest']:.3g}; "
+        f"α = {bound['value']:.3g} from ε_R {bound['eps_r']:.3g}, ε_P {bound['eps_p']:.3g} and a "
+        f"critic slope of {bound['lipschitz']:.3g}."
+    )
+    return [*lines, bound["note"], ""]
