@@ -36,10 +36,10 @@ SAMPLE_SHARE, CHECKPOINT_SHARE = 0.1, 0.02
 def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     """Sampling from memory and from a warm memory map, a checkpoint, and its bytes per frame.
 
-    The replay holds 20,000 frames, which is far more than any cache and quick to fill.
+    The replay holds 20,000 frames, which is far more than any cache and quick to fill. `threads`
+    are those that the command has given torch for the update; sampling uses one.
     """
     keep_freed_memory()
-    torch.set_num_threads(threads)
     size, batch_size, capacity = (37, 8, 200) if quick else (85, 256, 20_000)
     rng = np.random.default_rng(0)
     agent = _agent(size)
