@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_relaxation, check_whole
@@ -27,6 +26,8 @@ from nearsym.layers.temporal import (
     check_length,
     check_padding,
     check_window,
+    convolve_each,
+    convolve_time,
     draw_,
     kernel_reach,
     known_length,
@@ -94,7 +95,7 @@ class ScaleLiftingConv1d(nn.Module):
         if self.relaxed_time is not None:
             x = (x.unsqueeze(1) * self.relaxed_time.unsqueeze(1)).flatten(1, 2)
         bias = None if self.bias is None else self.bias.repeat(self.stretch.count)
-        y = F.conv1d(self.stretch.pad(x), self.kernel(), bias)
+        y = convolve_time(self.stretch.pad(x), self.kernel(), bias)
         return y.unflatten(1, (self.stretch.count, -1))
 
     def kernel(self) -> Float[Tensor, "scale_out filters_in steps"]:
@@ -186,13 +187,16 @@ class ScaleConv1d(nn.Module):
     ) -> Float[Tensor, "batch scale out_channels new_time"]:
         axes = (self.stretch.count, self.in_channels)
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
-        x = x.flatten(1, 2).unsqueeze(1)  # (batch, 1, scale·in, time)
+        # Channels first, then batch and time: mixing is one product for each filter, and the
+        # next layer finds its input in the order that it wants.
+        signal = x.flatten(1, 2).transpose(0, 1).unsqueeze(0)  # (1, scale·in, batch, time)
         if self.relaxed_time is not None:
-            x = x * self.relaxed_time.unsqueeze(1)
-        mixed = (self.mixing() @ x).flatten(1, 2)  # (batch, l·scale·out, time)
-        kernel = self.stretch(self.temporal).transpose(0, 1).flatten(0, 2).unsqueeze(1)
-        y = F.conv1d(self.stretch.pad(mixed), kernel, groups=len(kernel))
-        y = y.unflatten(1, (len(self.filters), self.stretch.count, -1)).sum(1)
+            signal = signal * self.relaxed_time[:, None, None]
+        mixed = torch.bmm(self.mixing(), signal.flatten(2)).unflatten(2, (-1, x.shape[-1]))
+        kernel = self.stretch(self.temporal).transpose(0, 1).flatten(0, 2)  # (l·scale·out, steps)
+        y = convolve_each(self.stretch.pad(mixed.flatten(0, 1)), kernel)
+        y = y.unflatten(0, (len(self.filters), self.stretch.count, -1)).sum(0)
+        y = y.permute(2, 0, 1, 3)  # (batch, scale, out, time)
         return y if self.bias is None else y + self.bias.unsqueeze(-1)
 
     def mixing(self) -> Float[Tensor, "filters scale_out scale_in"]:

@@ -81,7 +81,7 @@ class TranslationConv1d(nn.Module):
         if self.relaxed is not None:
             x = (x.unsqueeze(1) * self.relaxed.unsqueeze(1)).flatten(1, 2)  # (batch, l·in, time)
         kernel = self.filters.transpose(0, 1).flatten(1, 2)  # (out, l·in, size)
-        return F.conv1d(pad_time(x, self.reach, self.padding), kernel, self.bias)
+        return convolve_time(pad_time(x, self.reach, self.padding), kernel, self.bias)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape: every step in, every step out."""
@@ -176,6 +176,33 @@ def pad_time(x: Tensor, reach: tuple[int, int], padding: str) -> Tensor:
         return x
     sides = (-reach[0], reach[1])
     return F.pad(x, sides, mode="circular") if padding == "circular" else F.pad(x, sides)
+
+
+def convolve_time(
+    x: Float[Tensor, "batch channels time"],
+    kernel: Float[Tensor, "out channels size"],
+    bias: Float[Tensor, " out"] | None,
+) -> Float[Tensor, "batch out new_time"]:
+    """`F.conv1d` as one matrix product: on windows of a few steps several times faster."""
+    steps = x.transpose(1, 2)
+    size = kernel.shape[2]
+    count = steps.shape[1] - size + 1
+    taps = torch.cat([steps[:, j : j + count] for j in range(size)], dim=2)
+    return F.linear(taps, kernel.transpose(1, 2).flatten(1), bias).transpose(1, 2)
+
+
+def convolve_each(
+    x: Float[Tensor, "channels batch time"], kernel: Float[Tensor, "channels size"]
+) -> Float[Tensor, "channels batch new_time"]:
+    """Each channel with a kernel of its own, as products with the band matrices of the kernels."""
+    size, length = kernel.shape[1], x.shape[2]
+    count = length - size + 1
+    steps = torch.arange(length, device=x.device)[:, None]
+    tap = steps - torch.arange(count, device=x.device)  # [s, t] -> s − t
+    outside = (tap < 0) | (tap >= size)
+    padded = F.pad(kernel, (0, 1))  # a last tap of zero for whatever lies outside
+    band = padded.index_select(1, tap.masked_fill(outside, size).flatten())
+    return torch.bmm(x, band.unflatten(1, (length, count)))
 
 
 def new_length(length: int, reach: tuple[int, int], padding: str) -> int:
