@@ -122,6 +122,7 @@ class Trainer:
         self.stop_requested = stop_requested
         self.state = LoopState()
         self.obs: np.ndarray | None = None
+        self._shown: dict[str, str] = {}
 
     def run(self, bar: tqdm) -> LoopState:
         """Train to the end, or to the next request to stop."""
@@ -133,6 +134,7 @@ class Trainer:
         while self.state.frames < self.config.frames:
             before = self.state.frames
             self._step()
+            bar.set_postfix(self._shown, refresh=False)
             bar.update(self.state.frames - before)
             self.state.seconds = time.monotonic() - started
             self.state.evaluation_due = self._crossed(self.config.eval_every, before)
@@ -188,7 +190,8 @@ class Trainer:
         improved = mean > state.best_return
         state.best_return = max(state.best_return, mean)
         state.final_return, state.evaluation_due = mean, False
-        bar.set_postfix({"return": f"{mean:.0f}", "best": f"{state.best_return:.0f}"})
+        self._shown |= {"return": f"{mean:.0f}", "best": f"{state.best_return:.0f}"}
+        bar.set_postfix(self._shown)
         return improved
 
     def _start_episode(self, seed: int | None = None) -> None:
@@ -200,6 +203,7 @@ class Trainer:
     def _end_episode(self) -> None:
         state = self.state
         means = {name: total / state.count for name, total in state.sums.items()}
+        self._shown |= {k: f"{v:.3g}" for k, v in means.items() if k.endswith("/loss")}
         times = {"time/seconds": state.seconds, "time/frames_per_second": self._speed()}
         self.log.write(state.frames, {"train/return": state.episode_return} | means | times)
         state.sums, state.count = {}, 0
