@@ -122,7 +122,7 @@ def test_train_and_evaluate_with_json(command):
     "options",
     [
         ["--model", "sit"],
-        ["--layers", "steerable"],
+        ["--layers", "steerable", "--precision", "bf16"],
         ["--model", "rpp", "--variant", "repeat_action=0.5", "--noise", "0.02"],
         ["--filters", "2", "--relax", "output"],
     ],

@@ -154,7 +154,7 @@ def test_approx_leaves_equivariance_in_training(task, form):
 
 def test_none_is_not_equivariant(task, form):
     errors = Sample(task, form, "none").errors()
-    assert min(errors.values()) > VISIBLE, errors
+    assert min(errors.values()) > 10 * VISIBLE, errors
 
 
 @pytest.mark.parametrize("task", ["ball_in_cup-catch", "reacher-hard"])
@@ -181,8 +181,8 @@ def test_each_relaxed_weight_alone_breaks_equivariance(task, form):
 def test_rpp_starts_nearly_equivariant(task, form):
     sample = Sample(task, form, "rpp")
     errors = sample.errors()
-    assert max(errors.values()) < 0.1, errors
-    assert min(errors.values()) > 1e-7, errors  # the free paths are there
+    assert max(errors.values()) < 0.02, errors
+    assert min(errors.values()) > 1e-5, errors  # the free paths are there
 
 
 def test_a_representation_with_irrational_entries_keeps_float64():

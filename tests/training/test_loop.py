@@ -225,6 +225,18 @@ def test_the_same_seeds_give_the_same_run(tmp_path):
     assert rows(tmp_path / "a") == rows(tmp_path / "b")
 
 
+def test_the_bar_shows_returns_and_losses(tmp_path):
+    shown = io.StringIO()
+    trainer = make(tmp_path, scores=[[1.0], [8.0], [5.0]])
+    with tqdm(total=60, file=shown, mininterval=0, miniters=1) as bar:
+        trainer.run(bar)
+    trainer.log.close()
+    last = shown.getvalue().split("\r")[-1]
+    assert "60/60" in last
+    assert "return=5, best=8" in last
+    assert "critic/loss=1" in last
+
+
 @pytest.mark.parametrize("cut", [14, 20, 30, 44])
 def test_resuming_gives_the_rest_bit_for_bit(tmp_path, cut):
     go(make(tmp_path / "whole"))
