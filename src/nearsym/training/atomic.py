@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearsym.errors import RunError
+
 PRIMITIVES = (
     "make_folder", "open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove",
 )  # fmt: skip
@@ -33,7 +35,7 @@ GO_ON = "continue with --resume; the last checkpoint is intact"
 TRY_AGAIN = "try again; nothing has been changed"
 
 
-class DiskError(RuntimeError):
+class DiskError(RunError):
     """The disk refused an operation: full, read-only, gone. Nothing saved before is harmed."""
 
 
