@@ -29,7 +29,8 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=12_000, help="length of each run")
     frames = parser.parse_args().frames
     runs = {model: train(model, frames) for model in MODELS}
-    print(f"\n{'model':8} {'parameters':>10} {'best return':>12} {'last return':>12} {'seconds':>8}")
+    titles = ("model", "parameters", "best return", "last return", "seconds")
+    print("\n{:8} {:>10} {:>12} {:>12} {:>8}".format(*titles))
     for model, summary in runs.items():
         print(
             f"{model:8} {summary['parameters']['total']:10,} {summary['best_return']:12.1f} "
@@ -83,7 +84,7 @@ def draw_weights(axes: Axes, curve: list[dict]) -> None:
     axes.barh(labels, spread, color=MODELS["approx"])
     axes.axvline(0, color="black", linewidth=0.8)
     axes.invert_yaxis()
-    axes.set(xlabel="relaxed weight of the mirror image − of the original", title="what approx learned")
+    axes.set(xlabel="relaxed weight of the mirror image − of e", title="what approx learned")
 
 
 def evaluations(summary: dict) -> list[dict]:

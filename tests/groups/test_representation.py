@@ -107,7 +107,7 @@ def test_text_and_equality():
     assert repr(sign(d2) @ plane_of(d2)) == "(sign ⊗ plane)"
     assert repr(rep.along(1)) == "2·(sign + trivial) + plane on axis 1"
     assert sign(d2) + sign(d2) == 2 * sign(d2)
-    assert hash(2 * sign(d2)) == hash(2 * sign(d2))
+    assert hash(sign(d2) + sign(d2)) == hash(2 * sign(d2))
     assert sign(d2) != trivial_of(d2)
 
 

@@ -27,7 +27,7 @@ class Representation:
     def __init__(self, group: FiniteGroup, matrices: np.ndarray, name: str):
         self.group = group
         self.name = name
-        self.matrices = np.array(matrices, dtype=np.float64)
+        self.matrices = np.array(matrices, dtype=np.float64) + 0.0  # −0 would change the hash
         self.matrices.flags.writeable = False
 
     @property
