@@ -92,6 +92,8 @@ def run(args: Train) -> dict[str, Any]:
         return resume(Path(args.resume), frames=args.frames)
     if args.task is None:
         raise UsageError("Name a task to train on (see nearsym tasks), or a run with --resume.")
+    if args.task.startswith("nearsym/"):  # Gymnasium's id of a task of ours
+        args = replace(args, task=args.task.removeprefix("nearsym/").removesuffix("-v0"))
     return start(configure(args), _folder(args))
 
 
