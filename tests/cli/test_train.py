@@ -69,6 +69,10 @@ MISTAKES = {
         ["train", "Pendulum-v1", "--variant", "gravity"],
         "--variant belongs to the control tasks, not to Pendulum-v1",
     ),
+    "a size between, by Gymnasium's id": (
+        ["train", "nearsym/cartpole-swingup-v0", "--size", 64],
+        "The nearest are 61 and 69.",
+    ),
     "no such module": (["train", "nowhere:make"], "No module 'nowhere'"),
     "no such run": (["train", "--resume", "nowhere"], "nowhere is no run"),
 }
