@@ -94,7 +94,7 @@ def _batch(size: int, obs_shape: tuple[int, ...], actions: int) -> Batch:
 
 
 def _loops(threads: int, quick: bool) -> list[dict[str, Any]]:
-    """Frames an hour of the whole loop, by timing its parts: acting, storing, sampling, updating."""
+    """Frames an hour of the whole loop, by timing its parts: stepping and updating."""
     found = []
     for preset in ("laptop",) if quick else ("laptop", "paper"):
         for model in ("none", "approx"):

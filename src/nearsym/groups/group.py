@@ -64,7 +64,7 @@ class FiniteGroup:
             found |= products
 
     def right_cosets(self, subgroup: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """The cosets Kh of a subgroup K, each in increasing order, the one of the identity first."""
+        """The cosets Kh of a subgroup K, each in increasing order, that of the identity first."""
         cosets = {tuple(sorted(int(self.mul[k, h]) for k in subgroup)) for h in range(self.order)}
         return tuple(sorted(cosets))
 
