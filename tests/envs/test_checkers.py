@@ -18,8 +18,8 @@ def test_checkers_have_nothing_to_say(task, variant, obs):
     sb3_check(env)
 
 
-@pytest.mark.parametrize("task", DOMAINS)
+@pytest.mark.parametrize("task", ["cartpole-swingup", "reacher-hard"])
 def test_checkers_accept_noise_and_background(task):
-    env = make(task, size=64, noise=0.02, background=True)
+    env = make(task, size=40, noise=0.02, background=True)
     gymnasium_check(env, skip_render_check=True)
     sb3_check(env)

@@ -11,6 +11,7 @@ here is numbers: nothing needs the simulator.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,12 +56,12 @@ class Domain:
         """Whether a target, moved from episode to episode, belongs to the configuration."""
         return len(self.angles) > len(self.joints)
 
-    @property
+    @cached_property
     def action(self) -> Representation:
         """How an element moves an action."""
         return self._by_signs(self.action_signs, "action")
 
-    @property
+    @cached_property
     def observation(self) -> Representation:
         """How an element moves a state observation."""
         return self._by_signs(self.observation_signs, "state")
