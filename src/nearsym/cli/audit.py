@@ -35,6 +35,8 @@ class Audit:
     """mismatch, in mean steps, from which on an element counts as strongly broken"""
     policy: str | None = None
     """a run folder: its policy acts in half of the episodes"""
+    checkpoint: Literal["best", "last"] = "best"
+    """which weights of a run"""
     plot: str | None = None
     """write a heat map of the mismatch to this file (.png, .pdf, .svg)"""
 
@@ -120,7 +122,7 @@ def _with_policy(args: Audit) -> tuple[Any, Any]:
             f"--policy {folder} was trained on {task.name}, and the audit is of {args.target}."
         )
     env = build_env(replace(task, variant=args.variant))
-    _, agent, _ = load_agent(folder, env=env)
+    _, agent, _ = load_agent(folder, checkpoint=args.checkpoint, env=env)
     return env, _maker(agent)
 
 
@@ -138,7 +140,7 @@ def _audit_run(args: Audit) -> dict[str, Any]:
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} belongs to the audit of a task; {args.target} is a run.")
     samples = RUN_SAMPLES if args.samples is None else args.samples
-    config, agent, env = load_agent(Path(args.target))
+    config, agent, env = load_agent(Path(args.target), checkpoint=args.checkpoint)
     try:
         policies = [*RANDOM_POLICIES, *([_maker(agent)] * len(RANDOM_POLICIES))]
         world = _environment_audit(args, env, samples, policies=policies, keep_observations=True)

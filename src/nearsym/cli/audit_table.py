@@ -39,11 +39,11 @@ def _rows(result: dict[str, Any]) -> list[str]:
     rows = [f"{'element':<10} {'':<5} {_NUMBERS}"]
     for element in result["elements"]:
         for label, key in (("ε_R", "eps_r"), ("ε_P", "eps_p"), ("steps", "eps_p_relative")):
-            if key in element:
+            if element.get(key) is not None:
                 name = element["name"] if key == "eps_r" else ""
                 rows.append(f"{name:<10} {label:<5} {_numbers(element[key])}")
         for label in ("r", "p"):
-            if f"floor_{label}" in element:
+            if element.get(f"floor_{label}") is not None:
                 floor = element[f"floor_{label}"]
                 rows.append(f"{'':<10} floor {_numbers(floor)}  (of ε_{label.upper()})")
     if any("eps_p_relative" in element for element in result["elements"]):

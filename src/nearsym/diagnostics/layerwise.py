@@ -29,13 +29,15 @@ def layer_errors(
     """
     inputs: dict[str, Tensor] = {}
     layers = _layers(parts, group)
+
+    def recorder(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
+        def record(module: nn.Module, args: tuple[Any, ...]) -> None:
+            inputs.setdefault(name, args[0].detach())
+
+        return record
+
     hooks = [
-        layer.register_forward_pre_hook(
-            lambda module, args, name=name: (
-                inputs.setdefault(name, args[0].detach()) and None
-            )  # a hook that returns something would replace the input
-        )
-        for name, (layer, _, _) in layers.items()
+        layer.register_forward_pre_hook(recorder(name)) for name, (layer, _, _) in layers.items()
     ]
     with torch.no_grad():
         run()

@@ -3,7 +3,8 @@
 Nobody can step from g·s, so the nearest step that did happen stands in for it: for each sampled
 step (o, a, r, o') the one from another episode whose (observation, action) is nearest to (go, ga).
 Two steps that are near are not equal, symmetric or not; how much that alone gives is measured with
-the identity in place of g, and is the floor below which nothing can be said.
+the identity in place of g, and is the floor below which nothing can be said. Mirrored steps with no
+step as near as that are left out, so that rarely visited sides do not look like broken symmetry.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.diagnostics.declaration import check_spaces
-from nearsym.diagnostics.intervals import Estimate, estimate
+from nearsym.diagnostics.intervals import Estimate, mean_interval
 from nearsym.diagnostics.pairs import Progress
 from nearsym.diagnostics.policies import uniform
 from nearsym.diagnostics.simulator import LONGEST, declared_symmetry, missing_methods, move
@@ -69,18 +70,20 @@ def audit_rollouts(
     start, following, reward = _features(base, steps)
     scale = np.where(start.std(axis=0) > 0, start.std(axis=0), 1.0)
     obs_scale = scale[: following.shape[1]]
-    measured = []
+    measured, reach = [], np.inf
     for g in range(symmetry.group.order):
         moved = [_moved(base, symmetry, g, step) for step in steps]
         query, image, _ = _features(base, moved)
-        nearest = _nearest(query / scale, start / scale, of)
+        nearest, far = _nearest(query / scale, start / scale, of)
+        reach = float(np.quantile(far, 0.9)) if g == 0 else reach
         gap_r = np.abs(reward - reward[nearest])
         gap_p = np.sqrt((((image - following[nearest]) / obs_scale) ** 2).mean(axis=1))
-        measured.append([estimate(v.reshape(episodes, -1), rng) for v in (gap_r, gap_p)])
+        near = far <= reach
+        measured.append((near.mean(), *(_estimate(v, near, of, rng) for v in (gap_r, gap_p))))
     floor = measured[0]
     elements = [
-        _as_json(name, both, floor)
-        for name, both in zip(symmetry.group.elements[1:], measured[1:], strict=True)
+        _as_json(name, found, floor)
+        for name, found in zip(symmetry.group.elements[1:], measured[1:], strict=True)
     ]
     return RolloutAudit(elements, len(steps), missing_methods(env))
 
@@ -138,19 +141,31 @@ def _nearest(
     query: Float[np.ndarray, "samples features"],
     start: Float[np.ndarray, "samples features"],
     episode: np.ndarray,
-) -> np.ndarray:
-    """The index of the nearest start of another episode, for each query."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The index of the nearest start of another episode, for each query, and its distance."""
     square = (query**2).sum(1)[:, None] + (start**2).sum(1)[None] - 2 * query @ start.T
     square[episode[:, None] == episode[None]] = np.inf
-    return square.argmin(axis=1)
+    nearest = square.argmin(axis=1)
+    distance = np.sqrt(np.maximum(square[np.arange(len(square)), nearest], 0.0))
+    return nearest, distance
 
 
-def _as_json(name: str, both: list[Estimate], floor: list[Estimate]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "eps_r": both[0].as_json(),
-        "eps_p": both[1].as_json(),
-        "floor_r": floor[0].as_json(),
-        "floor_p": floor[1].as_json(),
-        "regions": [],
-    }
+def _estimate(
+    values: np.ndarray, near: np.ndarray, episode: np.ndarray, rng: np.random.Generator
+) -> Estimate | None:
+    """Summary over the samples that found a near step; None where there are hardly any."""
+    means = np.array([values[near & (episode == e)].mean() for e in np.unique(episode[near])])
+    if len(means) < 2:
+        return None
+    kept = values[near]
+    interval = mean_interval(means, rng)
+    return Estimate(
+        float(means.mean()), interval, float(np.quantile(kept, 0.95)), float(kept.max())
+    )
+
+
+def _as_json(name: str, found: Any, floor: Any) -> dict[str, Any]:
+    compared, eps_r, eps_p = found
+    numbers = {"eps_r": eps_r, "eps_p": eps_p, "floor_r": floor[1], "floor_p": floor[2]}
+    plain = {key: None if e is None else e.as_json() for key, e in numbers.items()}
+    return {"name": name, **plain, "compared": float(compared), "regions": []}

@@ -1,0 +1,99 @@
+"""The control tasks: originals exact, variants approximate, swapped signs wrong and named."""
+
+import numpy as np
+import pytest
+
+import nearsym
+from nearsym.diagnostics.environment import audit_environment
+from nearsym.diagnostics.regions import Box
+from nearsym.envs.domains import DOMAINS
+from nearsym.groups.representation import from_matrices
+from nearsym.groups.symmetry import Symmetry
+
+QUICK = {"samples": 120, "longest": 40}
+SHARE = 0.03
+"""Largest share of the samples that boxes may put on the wrong side."""
+
+
+def make(task, variant=None):
+    return nearsym.make(task, variant=variant, obs="state", action_repeat=1)
+
+
+@pytest.mark.parametrize("task", DOMAINS)
+def test_originals_are_exact(task):
+    found = audit_environment(make(task), **QUICK)
+    assert found.verdict == "exact"
+    assert found.starts == []
+    assert not found.stochastic
+
+
+@pytest.mark.parametrize(
+    ("task", "variant"),
+    [
+        ("acrobot-swingup", "repeat_action"),
+        ("acrobot-swingup", "gravity"),
+        ("cartpole-swingup", "gravity"),
+        ("cartpole-swingup", "wear"),
+        ("ball_in_cup-catch", "gravity"),
+        ("reacher-hard", "repeat_action"),
+        ("reacher-hard", "reflect_action"),
+        ("reacher-hard", "wear"),
+    ],
+)
+def test_variants_are_approximate(task, variant):
+    assert audit_environment(make(task, variant), **QUICK).verdict == "approximate"
+
+
+@pytest.mark.parametrize("task", ["cartpole-swingup", "ball_in_cup-catch"])
+def test_a_swapped_sign_in_the_action_is_wrong(task):
+    env = make(task)
+    for entry in range(env.action_space.shape[0]):
+        env.symmetry = Symmetry(env.domain.observation, _turned(env.domain.action, entry))
+        found = audit_environment(env, **QUICK)
+        assert found.verdict == "wrong"
+        assert [(m.part, m.index) for m in found.mistakes] == [("action", entry)]
+
+
+def test_a_swapped_sign_in_any_observation_entry_is_wrong():
+    env = make("cartpole-swingup")
+    for entry, (name, _) in enumerate(env.domain.entries):
+        env.symmetry = Symmetry(_turned(env.domain.observation, entry), env.domain.action)
+        found = audit_environment(env, **QUICK)
+        assert found.verdict == "wrong"
+        assert [m.name for m in found.mistakes] == [f"observation[{entry}] ({name})"]
+
+
+def _turned(representation, entry):
+    matrices = representation.matrices.copy()
+    matrices[1, entry] *= -1
+    return from_matrices(representation.group, matrices, "mistaken")
+
+
+VARIANTS = ["repeat_action", "reflect_action", "gravity", "wear"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", DOMAINS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_at_the_default_size(task, variant):
+    """Verdict and, for the regional ones, boxes within a few per cent of R xor g⁻¹R."""
+    env = make(task, variant)
+    found = audit_environment(env)
+    assert found.verdict == "approximate"
+    region = env.variant.region
+    for g, element in enumerate(found.elements, start=1):
+        if region is None:
+            continue
+        joints = len(env.domain.joints)
+        qpos = found.x[:, :joints]
+        image = env.domain.move_configuration(g, qpos)
+        truth = region.contains(qpos) != region.contains(image)
+        assert np.mean(_covered(element.regions, found) != truth) < SHARE * max(truth.mean(), 0.2)
+
+
+def _covered(boxes: list[Box], found) -> np.ndarray:
+    inside = np.zeros(found.samples, dtype=bool)
+    for box in boxes:
+        columns = [(found.x[:, found.names.index(name)], *b) for name, b in box.bounds.items()]
+        inside |= np.all([(x >= low) & (x <= high) for x, low, high in columns], axis=0)
+    return inside
