@@ -1,14 +1,16 @@
 """Reinforcement learning for worlds that are almost symmetric.
 
-Public names are loaded when first used, so `import nearsym` stays light.
+Importing it makes the tasks known to Gymnasium as `nearsym/…-v0`. Public names are loaded when
+first used, so the import stays light: neither torch nor a simulator.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nearsym.envs.registry import make
+
 if TYPE_CHECKING:
     from nearsym.diagnostics.equivariance import equivariance_error as equivariance_error
-    from nearsym.envs.registry import make as make
     from nearsym.errors import UsageError as UsageError
     from nearsym.groups.symmetry import Symmetry as Symmetry
 
@@ -18,7 +20,6 @@ _HOMES = {
     "Symmetry": "nearsym.groups.symmetry",
     "UsageError": "nearsym.errors",
     "equivariance_error": "nearsym.diagnostics.equivariance",
-    "make": "nearsym.envs.registry",
 }
 
 __all__ = ["Symmetry", "UsageError", "__version__", "equivariance_error", "make"]

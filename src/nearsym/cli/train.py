@@ -16,7 +16,7 @@ class Train:
     """Train an agent, or go on with a run that was stopped.
 
     nearsym train cartpole-swingup --variant repeat_action --model approx
-    nearsym train --resume runs/cartpole-swingup-approx-0
+    nearsym train --resume runs/cartpole-swingup-seed0
     """
 
     task: Positional[str | None] = None

@@ -5,6 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from tqdm import tqdm
 
 from nearsym.agents.base import Agent
@@ -34,6 +35,7 @@ def evaluate_run(
     baselines beside it; there the policy is sampled, and its mean is an extra row.
     """
     config = read_config(folder)
+    torch.set_num_threads(config.threads)  # as in training: the same numbers to the last bit
     trading = config.task.name == TRADING
     env = _environment(config, noise, filmed=video is not None)
     _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)

@@ -4,6 +4,7 @@ import json
 import platform
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -50,16 +51,21 @@ def start(config: RunConfig, folder: Path) -> dict[str, Any]:
 
 
 def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
-    """Go on with a run where its last checkpoint stands, or to more frames than it had."""
+    """Go on with a run where its last checkpoint stands, or to more frames than it had.
+
+    A run that ended before its first checkpoint starts again.
+    """
     config = read_config(folder)
     if frames is not None:
         config = replace(config, training=replace(config.training, frames=frames))
     with RunLock(folder):
         built = _build(config)
+        _check_data(folder, built[0])
         if frames is not None:  # the next --resume goes on to here too
             saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             write_json(folder / "config.json", saved | {"config": to_plain(config)})
-        return _train(config, folder, *built, resume=True)
+        begun = any((folder / "checkpoints").glob("checkpoint-*.ckpt"))
+        return _train(config, folder, *built, resume=begun)
 
 
 def read_config(folder: Path) -> RunConfig:
@@ -106,6 +112,16 @@ def _data_hash(env: gymnasium.Env) -> str | None:
     """The hash of the prices that a run trades on; None for tasks without data."""
     table = getattr(env.unwrapped, "table", None)
     return None if table is None else table.sha256
+
+
+def _check_data(folder: Path, env: gymnasium.Env) -> None:
+    """Prices that have changed since the run began would make it another run."""
+    plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if plain.get("data_sha256") != _data_hash(env):
+        raise UsageError(
+            f"The prices are not those that {folder} was trained on: their hash has changed. "
+            "Put the old file back, or start a new run."
+        )
 
 
 def _build(config: RunConfig) -> tuple[gymnasium.Env, Agent]:
@@ -228,7 +244,9 @@ def _stop_on_signals() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         requested.append(number)
 
-    previous = {n: signal.signal(n, request) for n in (signal.SIGINT, signal.SIGTERM)}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
+    previous = {number: signal.signal(number, request) for number in numbers}
     try:
         yield lambda: bool(requested)
     finally:

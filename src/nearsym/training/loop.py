@@ -178,8 +178,11 @@ class Trainer:
             self.save()
             raise
 
+    def _finished(self) -> bool:
+        return self.state.frames >= self.config.frames and not self.state.evaluation_due
+
     def _stop_if_requested(self) -> None:
-        if self.stop_requested():
+        if self.stop_requested() and not self._finished():
             raise Interrupted(f"Stopped and saved at frame {self.state.frames}.")
 
     def _evaluate(self, bar: tqdm) -> bool:
