@@ -8,6 +8,8 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from nearsym.errors import UsageError
+from nearsym.training.atomic import DiskError
 from nearsym.training.log import RunLog, read_metrics
 
 
@@ -71,6 +73,41 @@ def test_scalars_reach_tensorboard(tmp_path):
     log = RunLog(tmp_path)
     log.write(7, {"eval/return_mean": 12.0, "eval/returns": [12.0]})
     log.close()
-    found = EventAccumulator(str(tmp_path / "tb")).Reload()
-    (scalar,) = found.Scalars("eval/return_mean")
-    assert (scalar.step, scalar.value) == (7, 12.0)
+    assert scalars(tmp_path) == [(7, 12.0)]
+
+
+def scalars(folder):
+    found = EventAccumulator(str(folder / "tb")).Reload()
+    return [(scalar.step, scalar.value) for scalar in found.Scalars("eval/return_mean")]
+
+
+def test_tensorboard_forgets_what_a_resumed_run_repeats(tmp_path, monkeypatch):
+    log = RunLog(tmp_path)
+    log.write(7, {"eval/return_mean": 1.0})
+    position = log.position()
+    log.write(9, {"eval/return_mean": 2.0})
+    log.close()
+    monkeypatch.setattr("time.time", lambda: 9e9)  # files are read in the order of their names
+    again = RunLog(tmp_path, position=position, frames=7)
+    again.write(9, {"eval/return_mean": 3.0})
+    again.close()
+    assert scalars(tmp_path) == [(7, 1.0), (9, 3.0)]
+
+
+def test_a_file_that_has_lost_lines_is_not_filled_with_zeros(tmp_path):
+    with pytest.raises(UsageError, match="shorter than it was at the last checkpoint"):
+        RunLog(tmp_path, position=10)
+    assert (tmp_path / "metrics.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize("file", ["metrics.jsonl", "tb"])
+def test_a_full_disk_is_an_error_that_people_can_read(file, log, monkeypatch):
+    """/dev/full takes nothing; neither writing nor closing may end in a bare OSError."""
+    with open("/dev/full", "w") as full, open("/dev/full", "wb", buffering=0) as raw:
+        if file == "tb":
+            monkeypatch.setattr(log._scalars._records, "_writer", raw)
+        else:
+            monkeypatch.setattr(log, "_file", full)
+        with pytest.raises(DiskError, match=r"Writing metrics failed in .*: the disk is full"):
+            log.write(1, {"a": 1.0})
+        log.close()

@@ -1,20 +1,15 @@
 """Where a run writes what it measures: `metrics.jsonl`, and TensorBoard where it is installed."""
 
+import contextlib
 import json
 import math
 import os
+import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-
-class ScalarWriter(Protocol):
-    """The part of TensorBoard's writer that is used."""
-
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> None: ...
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
+from nearsym.errors import UsageError
+from nearsym.training import atomic
 
 
 class RunLog:
@@ -24,32 +19,79 @@ class RunLog:
     """
 
     def __init__(self, folder: Path, *, position: int = 0, frames: int = 0):
+        self.folder = folder
         self.path = folder / "metrics.jsonl"
-        self.path.touch()
-        os.truncate(self.path, position)
-        self._file = self.path.open("a", encoding="utf-8")
-        self._scalars = _scalar_writer(folder / "tb", frames)
+        with self._clear_errors():
+            self.path.touch()
+            if self.path.stat().st_size < position:
+                raise UsageError(
+                    f"{self.path} is shorter than it was at the last checkpoint: something else "
+                    "changed it. Restore that file, or start a new run."
+                )
+            os.truncate(self.path, position)
+            self._file = self.path.open("a", encoding="utf-8")
+            self._scalars = _scalars(folder / "tb", frames)
+
+    def _clear_errors(self) -> Any:
+        return atomic.clear_errors("Writing metrics", self.folder)
 
     def write(self, frames: int, metrics: dict[str, Any]) -> None:
         """One line of metrics at a number of frames."""
         row = {"frames": frames} | {key: _plain(value) for key, value in metrics.items()}
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
-        if self._scalars is not None:
-            for key, value in row.items():
-                if isinstance(value, float):
-                    self._scalars.add_scalar(key, value, frames)
+        with self._clear_errors():
+            self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
+            if self._scalars is not None:
+                found = {key: value for key, value in row.items() if isinstance(value, float)}
+                self._scalars.write(frames, found)
 
     def position(self) -> int:
         """The length of the file on disk, for a checkpoint to remember."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
+        with self._clear_errors():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            return self._file.tell()
 
     def close(self) -> None:
-        self._file.close()
-        if self._scalars is not None:
-            self._scalars.close()
+        """Let go of the files. What a full disk has refused was reported by `write` already."""
+        for file in (self._file, self._scalars):
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()
+
+
+class Scalars:
+    """A file of TensorBoard events.
+
+    TensorBoard's own writer works in a thread, where a full disk ends in a traceback of the thread
+    and perhaps, much later, in an error here; this one writes at once and fails at once.
+    """
+
+    def __init__(self, folder: Path, frames: int):
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self._event, self._summary = event_pb2.Event, summary_pb2.Summary
+        folder.mkdir(exist_ok=True)
+        # As TensorBoard names them: it reads a folder's files in the order of their names.
+        name = f"events.out.tfevents.{time.time():010.0f}.{os.getpid()}"
+        self._records = RecordWriter((folder / name).open("ab"))
+        self._add(file_version="brain.Event:2")
+        start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+        self._add(step=frames + 1, session_log=start)  # hides what a killed run wrote from there on
+
+    def write(self, frames: int, values: dict[str, float]) -> None:
+        """Add values at a number of frames."""
+        scalars = [self._summary.Value(tag=k, simple_value=v) for k, v in values.items()]
+        self._add(step=frames, summary=self._summary(value=scalars))
+
+    def _add(self, **content: Any) -> None:
+        event = self._event(wall_time=time.time(), **content)
+        self._records.write(event.SerializeToString())
+        self._records.flush()
+
+    def close(self) -> None:
+        self._records.close()
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -68,9 +110,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _scalar_writer(folder: Path, frames: int) -> ScalarWriter | None:
+def _scalars(folder: Path, frames: int) -> Scalars | None:
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        return Scalars(folder, frames)
     except ImportError:  # the extra `tb` is optional; metrics.jsonl has everything
         return None
-    return SummaryWriter(folder, purge_step=frames)
