@@ -9,7 +9,7 @@ import pytest
 from nearsym.diagnostics.environment import audit_environment
 from nearsym.diagnostics.policies import uniform
 from nearsym.errors import UsageError
-from nearsym.groups.catalog import cyclic, dihedral
+from nearsym.groups.catalog import cyclic, dihedral, trivial
 from nearsym.groups.representation import Representation, from_matrices, plane_of, trivial_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.theory.families import random_action, random_mdp
@@ -229,6 +229,12 @@ class TestRefusals:
     def test_no_symmetry(self):
         with pytest.raises(UsageError, match=r"declares no symmetry: .* `symmetry`"):
             audit_environment(gym.make("CartPole-v1"))
+
+    def test_a_trivial_group(self, linear_world):
+        world = linear_world()
+        world.symmetry = Symmetry(4 * trivial_of(trivial()), 2 * trivial_of(trivial()))
+        with pytest.raises(UsageError, match="no element but e: there is nothing to audit"):
+            audit_environment(world)
 
     def test_no_set_state(self, linear_world):
         class Closed(linear_world):

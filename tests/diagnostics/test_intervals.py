@@ -23,6 +23,13 @@ def test_coverage(draw, truth):
     assert 0.92 <= covered <= 0.985
 
 
+def test_one_event_among_many_episodes():
+    rng = np.random.default_rng(2)
+    low, high = mean_interval(np.eye(50)[0], rng)
+    assert low == 0
+    assert high == pytest.approx(6 / 50, rel=0.05)  # a Poisson count of one: 5.6 / 50
+
+
 def test_dependence_within_episodes_widens_the_interval():
     rng = np.random.default_rng(1)
     episodes = np.repeat(rng.normal(size=(40, 1)), 25, axis=1)

@@ -211,7 +211,8 @@ def _element(
     coordinates = simulator.coordinates
     reward, raw = reward_bracket(pairs, g), transition_bracket(pairs, coordinates, g)
     scaled = transition_bracket(pairs, coordinates, g, scale)
-    step = max(mean_step(pairs, coordinates, scale), 1e-300)
+    step = mean_step(pairs, coordinates, scale)
+    step = 1.0 if step == 0 else step  # a state that never moves has no unit
     eps_r, eps_p = _estimate(pairs, reward, rng), _estimate(pairs, raw, rng)
     relative = _estimate(pairs, Bracket(scaled.lower / step, scaled.upper / step), rng)
     deviation = float(np.abs(pairs.reward - pairs.reward.mean()).mean())

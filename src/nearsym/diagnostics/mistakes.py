@@ -19,8 +19,10 @@ from nearsym.envs.domains import Domain
 
 NOWHERE = 0.01
 """An element that holds at more of the samples than this has no wrong sign in the dynamics."""
-EXPLAINED = 0.8
-"""Share of the effect of an action entry that turning its sign must explain."""
+EXPLAINED = 0.4
+"""Share of the effect of an action entry that turning its sign must save: 1 for a wrong sign beside
+a mild break, about ½ where the world repeats actions, 0 where the response is no mirror image at
+all, −1 for a right sign."""
 REPAIRED = 0.1
 """What may remain of the mismatch after turning the sign of a state entry."""
 OFF = 0.5

@@ -52,17 +52,20 @@ def check_plot(path: Path) -> None:
 
 
 def telling(audit: EnvironmentAudit) -> tuple[int, int]:
-    """The two columns that tell most about where the symmetry is broken."""
-    told = np.sum([e.importance for e in audit.elements], axis=0)
-    if told.sum() == 0:  # broken everywhere or nowhere: what goes with the size of the mismatch?
-        told = np.sum([_correlation(audit.x, e.mismatch) for e in audit.elements], axis=0)
+    """The two columns that tell most: where it is broken, then how much."""
+    where = np.sum([e.importance for e in audit.elements], axis=0)
+    much = np.sum([_explained(audit.x, e.mismatch) for e in audit.elements], axis=0)
+    where = np.where(where > 0.02 * where.max(), where, 0.0)  # a stray split tells nothing
+    # What tells nothing about where comes after what does, by how much it tells about the size.
+    told = where / max(float(where.max()), 1e-300) + 1e-3 * much / max(float(much.max()), 1e-300)
     order = np.argsort(-told, kind="stable")
-    return int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
+    return int(order[0]), int(order[min(1, len(order) - 1)])
 
 
-def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How much of the variance of y each column, cut into ten equal parts, explains."""
-    if y.std() == 0:
+def _explained(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How much of the variance of y > 0 each column, cut into ten equal parts, explains."""
+    x, y = x[y > 0], y[y > 0]
+    if len(y) < 20 or y.std() == 0:
         return np.zeros(x.shape[1])
     explained = []
     for column in x.T:

@@ -94,6 +94,8 @@ def declared_symmetry(env: gym.Env) -> Symmetry:
             f"{type(env.unwrapped).__name__} declares no symmetry: an audit needs an attribute "
             f"`symmetry` that is a nearsym.Symmetry, got {type(symmetry).__name__}."
         )
+    if symmetry.group.order == 1:
+        raise UsageError("The declared group has no element but e: there is nothing to audit.")
     return symmetry
 
 
