@@ -37,14 +37,12 @@ RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco")
 
 def start(config: RunConfig, folder: Path) -> dict[str, Any]:
     """A new run in a new folder; returns its summary."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"{folder} exists already. Continue it with --resume {folder}, or choose another --out."
-        )
+    _refuse_used(folder)
     env, agent = _build(config)  # first: a setting that cannot work leaves no folder behind
-    with atomic.clear_errors("Making the run folder", folder):
+    with atomic.clear_errors("Making the run folder", folder, advice=atomic.TRY_AGAIN):
         folder.mkdir(parents=True, exist_ok=True)
     with RunLock(folder):
+        _refuse_used(folder)  # somebody may have been faster
         plain = {"config": to_plain(config), "versions": versions(), "data_sha256": _data_hash(env)}
         write_json(folder / "config.json", plain)
         return _train(config, folder, env, agent, resume=False)
@@ -108,6 +106,17 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
         atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")
 
 
+def _refuse_used(folder: Path) -> None:
+    """A run starts where nothing is, or only what a run that was killed at once has left."""
+    with atomic.clear_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
+        found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
+    if used:
+        raise UsageError(
+            f"{folder} exists already. Continue it with --resume {folder}, or choose another --out."
+        )
+
+
 def _data_hash(env: gymnasium.Env) -> str | None:
     """The hash of the prices that a run trades on; None for tasks without data."""
     table = getattr(env.unwrapped, "table", None)
@@ -136,7 +145,7 @@ def _train(
 ) -> dict[str, Any]:
     eval_env = build_eval_env(config.task)
     replay = _replay(config, env, folder)
-    store = CheckpointStore(folder / "checkpoints", replay=replay)
+    store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")
     saved, frames = store.load_latest() if resume else (None, 0)
     log = RunLog(folder, position=saved["log"] if saved else 0, frames=frames)
     seeds = seeds_of(config.seed)

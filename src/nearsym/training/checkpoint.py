@@ -136,7 +136,10 @@ class CheckpointStore:
         assert self.replay is not None
         if content["replay"] is None:
             raise CorruptError(f"{path} was saved without its replay.")
-        self.replay.restore(content["replay"], self.replay_folder)
+        try:
+            self.replay.restore(content["replay"], self.replay_folder)
+        except UsageError as error:
+            raise CorruptError(f"{path} is of another run. {error}") from error
 
     def _newest_first(self) -> Iterator[Path]:
         found = [path for path in self.folder.glob("checkpoint-*.ckpt") if _frames(path) >= 0]
