@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 from nearsym.cli import audit, bench, data, evaluate, tasks, train
 from nearsym.cli.options import parse
@@ -21,6 +23,7 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command. Exit 0: done; 1: failed; 2: bad usage or bad input."""
+    warnings.showwarning = _show_warning
     raise SystemExit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -49,3 +52,19 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:  # `nearsym … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Remarks to the user as one plain line; those of libraries to programmers as ever."""
+    if issubclass(category, UserWarning) and category.__module__.startswith("nearsym."):
+        text = f"nearsym: {message}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(text, end="", file=sys.stderr if file is None else file)
