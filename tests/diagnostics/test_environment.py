@@ -79,6 +79,12 @@ def test_one_reflection_strongly_broken_is_partial(linear_world, seed):
     assert strict.verdict == "partial"
 
 
+@pytest.mark.parametrize("seed", range(10, 22))
+def test_a_mild_break_everywhere_is_no_mistake(linear_world, seed):
+    found = audit_environment(linear_world(seed, drift=[0, 0.02, 0, 0]), samples=100)
+    assert found.verdict == "approximate"
+
+
 @pytest.mark.parametrize("entry", range(2))
 @pytest.mark.parametrize("elements", [(1, 2), (1, 3), (2, 3)])
 def test_a_swapped_sign_in_the_action_is_wrong_and_named(linear_world, entry, elements):
@@ -187,6 +193,38 @@ def test_symmetric_random_dynamics_are_exact(table_world):
     found = audit_environment(table_world(mdp, action), samples=200, policies=(uniform,))
     assert found.verdict == "exact"
     assert found.stochastic
+
+
+@pytest.mark.parametrize("asked", ["observe", "_get_obs"])
+def test_observations_that_can_be_asked_for(linear_world, asked):
+    class Frank(linear_world):
+        pass
+
+    setattr(Frank, asked, lambda self: self.x.copy())
+    strong = Frank(seed=1, drift=[0, 0.5, 0, 0])
+    strong.symmetry = Symmetry(with_turned_sign(strong.rho, 0, (1, 3)), strong.plane)
+    found = audit_environment(strong, samples=100)
+    assert found.verdict == "wrong"
+    assert [(m.part, m.index) for m in found.mistakes] == [("observation", 0)]
+    hidden = audit_environment(linear_world(seed=1, drift=[0, 0.5, 0, 0]), samples=100)
+    assert "give the environment a method observe()" in hidden.notes[0]
+
+
+def test_the_region_of_random_dynamics(linear_world):
+    class Noisy(linear_world):
+        def step(self, action):
+            _, *rest = super().step(action)
+            self.x = self.x + 0.02 * self.np_random.standard_normal(4)
+            return self.x.copy(), *rest
+
+    found = audit_environment(Noisy(inside=lambda x: x[0] > 0.2), samples=600)
+    assert found.stochastic
+    element = by_name(found)["mirror_x"]
+    edges = sorted(box.bounds["x[0]"] for box in element.regions)
+    assert edges[0][1] == pytest.approx(-0.2, abs=0.05)
+    assert edges[-1][0] == pytest.approx(0.2, abs=0.05)
+    assert by_name(found)["mirror_y"].strength.exact
+    assert by_name(found)["mirror_y"].regions == []
 
 
 def test_the_same_seed_gives_the_same_audit(linear_world):

@@ -218,7 +218,7 @@ def _element(
     deviation = float(np.abs(pairs.reward - pairs.reward.mean()).mean())
     rounding = coordinates.rounding * max(1.0, float(np.abs(pairs.reward).max()))
     if pairs.stochastic:
-        broken = np.clip(scaled.lower / max(2 * float(scaled.lower.mean()), 1e-300), -1, 2)
+        broken = scaled.lower / max(float(scaled.lower.mean()), 1e-300)  # 1 on average
         exact = eps_p.mean_ci95[0] <= 0 and eps_r.mean_ci95[0] <= rounding
         share = 0.0 if exact else 1.0
     else:
@@ -234,7 +234,8 @@ def _element(
     )
     features = np.concatenate([pairs.x, pairs.actions], axis=1)
     names = [*coordinates.names, *action_names]
-    tree = find_regions(features, np.zeros(len(features)) if exact else broken, names)
+    broken = np.zeros(len(features)) if exact else broken
+    tree = find_regions(features, broken, names, noisy=pairs.stochastic)
     return ElementAudit(
         simulator.group.elements[g],
         eps_r,

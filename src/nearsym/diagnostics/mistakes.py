@@ -4,7 +4,6 @@ A wrong sign makes an element fail at almost every state, and turning that one s
 A broken symmetry does neither: it fails in some places, or no sign helps.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.diagnostics.coordinates import State
+from nearsym.diagnostics.observations import NOT_COMPARED, observation_pairs
 from nearsym.diagnostics.pairs import Pairs
 from nearsym.diagnostics.simulator import Outcome, Simulator
 from nearsym.envs.domains import Domain
@@ -25,10 +25,6 @@ a mild break, about ½ where the world repeats actions, 0 where the response is 
 all, −1 for a right sign."""
 REPAIRED = 0.1
 """What may remain of the mismatch after turning the sign of a state entry."""
-OFF = 0.5
-"""Mismatch of an observation entry, in parts of its spread, that is no small break."""
-CLOSE = 0.1
-"""Scaled mismatch of next states up to which their observations can be compared."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +61,14 @@ def find_mistakes(
             if key is not None:
                 found.setdefault(key, []).append(g)
     explained = {g for elements in found.values() for g in elements}
-    wrong_observation, notes = _observation_entries(simulator, pairs, scale, explained)
-    for g, entries in wrong_observation.items():
-        for i in entries:
-            found.setdefault(("observation", i), []).append(g)
+    notes = []
+    for g in range(1, simulator.group.order):
+        seen = observation_pairs(simulator, pairs.probes, scale, g, pairs.stochastic)
+        if seen is None:
+            notes = [NOT_COMPARED]
+        elif seen.directly or g not in explained:  # after a step it is the same mistake again
+            for i in seen.wrong_entries():
+                found.setdefault(("observation", i), []).append(g)
     elements = simulator.group.elements
     return [
         Mistake(part, i, _name(simulator, part, i), tuple(elements[g] for g in gs))
@@ -101,8 +101,9 @@ class _Prober:
             if np.mean(turned <= rounding) >= 0.5:
                 return key
         for (_, i), turned in actions.items():
-            saved, effect = np.mean(declared**2) - np.mean(turned**2), self.effect(i)
-            if effect > 0 and saved / effect >= EXPLAINED:
+            saved = declared**2 - turned**2
+            sure = saved.mean() > 3 * saved.std() / np.sqrt(len(saved))
+            if sure and saved.mean() >= EXPLAINED * self.effect(i):
                 return "action", i
         for key, turned in states.items():
             if turned.mean() <= REPAIRED * declared.mean():
@@ -163,76 +164,6 @@ def _negated(action: np.ndarray, i: int) -> np.ndarray:
     changed = np.array(action, copy=True)
     changed[..., i] *= -1
     return changed
-
-
-def _observation_entries(
-    simulator: Simulator, pairs: Pairs, scale: np.ndarray, explained: set[int]
-) -> tuple[dict[int, list[int]], list[str]]:
-    """Entries of the observation that move otherwise than declared, for each element.
-
-    Elements whose failure a sign has `explained` are left out where observations can only be
-    compared after a step: they would show the same mistake again.
-    """
-    compare = _observation_pairs(simulator, pairs, scale)
-    found, notes = {}, []
-    directly = simulator.observe(pairs.probes[0][0]) is not None
-    for g in range(1, simulator.group.order):
-        if g in explained and not directly:
-            continue
-        declared, actual = compare(g)
-        if len(declared) < 5:
-            notes = [
-                "Observations could not be compared apart from the dynamics, which differ "
-                "everywhere; give the environment a method observe()."
-            ]
-            continue
-        flat, image = (a.reshape(len(a), -1).astype(float) for a in (declared, actual))
-        gap = np.abs(flat - image).mean(axis=0)
-        spread = np.abs(image - np.median(image, axis=0)).mean(axis=0)
-        size = np.abs(image).mean(axis=0)
-        unit = np.where(spread > 1e-9 * size, spread, np.where(size > 0, size, 1.0))
-        if len(simulator.env.observation_space.shape or ()) == 3:  # a picture counts as a whole
-            gap, unit = gap.mean(keepdims=True), unit.mean(keepdims=True)
-        found[g] = [int(i) for i in np.flatnonzero(gap > OFF * unit)]
-    return found, notes
-
-
-def _observation_pairs(
-    simulator: Simulator, pairs: Pairs, scale: np.ndarray
-) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-    """For an element: g·obs(s) beside obs(g·s)."""
-    pictures = len(simulator.env.observation_space.shape or ()) == 3
-    probes = pairs.probes[:: 6 if pictures else 1]
-    if simulator.observe(probes[0][0]) is not None:
-
-        def directly(g: int) -> tuple[np.ndarray, np.ndarray]:
-            two = [
-                (simulator.move_observation(g, _seen(simulator, s)), _seen(simulator, moved))
-                for s, _ in probes
-                for moved in [simulator.moved(g, s)]
-            ]
-            return np.array([a for a, _ in two]), np.array([b for _, b in two])
-
-        return directly
-
-    def after_steps(g: int) -> tuple[np.ndarray, np.ndarray]:
-        two = []
-        for k, (s, a) in enumerate(probes):
-            draw = (k,) if pairs.stochastic else None
-            plain = simulator.outcome(s, a, draw)
-            image = simulator.outcome(simulator.moved(g, s), simulator.move_action(g, a), draw)
-            expected = simulator.coordinates.of(simulator.moved(g, plain.state))
-            if simulator.coordinates.distance(expected, image.x, scale) <= CLOSE:
-                two.append((simulator.move_observation(g, plain.obs), image.obs))
-        return np.array([a for a, _ in two]), np.array([b for _, b in two])
-
-    return after_steps
-
-
-def _seen(simulator: Simulator, state: State) -> np.ndarray:
-    obs = simulator.observe(state)
-    assert obs is not None
-    return obs
 
 
 def _name(simulator: Simulator, part: str, i: int) -> str:

@@ -10,6 +10,8 @@ DEPTH = 6
 """Splits between the root and a box."""
 SMALLEST = 0.005
 """Share of the samples below which a leaf is not split off."""
+NOISY_DEPTH, NOISY_SMALLEST = 4, 0.03
+"""The same for numbers with noise."""
 WEAK = 0.05
 """Share of the variance below which a split looks one level further."""
 
@@ -54,29 +56,38 @@ def find_regions(
     x: Float[np.ndarray, "samples coordinates"],
     broken: Float[np.ndarray, "samples"],
     names: Sequence[str],
+    *,
+    noisy: bool = False,
 ) -> Tree:
     """Boxes that hold the samples with `broken` > ½, by a tree of axis-parallel splits.
 
-    `broken` is 0 or 1 for each sample (or a noisy number with those means). The tree is grown
-    greedily by variance, cut back where a split saves hardly any sample, and its broken leaves are
-    joined where they touch. A side on which a box is open ends where the samples end; a box that
-    is open on all sides of a coordinate does not name it.
+    `broken` is 0 or 1 for each sample, or with `noisy` any numbers whose means count. The tree is
+    grown greedily by variance, cut back where a split saves hardly any sample (noisy: where its
+    sides hardly differ), and its broken leaves are joined where they touch. A side on which a box
+    is open ends where the samples end; a box that is open on all sides of a coordinate does not
+    name it.
     """
     n, width = x.shape
     importance = np.zeros(width)
     root = Node(np.arange(n), np.full(width, -np.inf), np.full(width, np.inf))
-    _grow(root, x, broken, 0, importance)
-    _prune(root, broken, saved=max(3.0, 0.002 * n))
+    smallest = max(3, int((NOISY_SMALLEST if noisy else SMALLEST) * n))
+    _grow(root, x, broken, NOISY_DEPTH if noisy else DEPTH, smallest, importance)
+    if noisy:
+        _prune_noisy(root, broken)
+    else:
+        _prune(root, broken, saved=max(3.0, 0.002 * n))
     boxes = _join([leaf for leaf in _leaves(root) if broken[leaf.members].mean() > 0.5])
     found = [_box(box, x, broken, names) for box in boxes]
     found = [box for box in found if box.share >= SMALLEST]
     return Tree(sorted(found, key=lambda box: -box.share), importance)
 
 
-def _grow(node: Node, x: np.ndarray, y: np.ndarray, depth: int, importance: np.ndarray) -> None:
-    if depth == DEPTH:
+def _grow(
+    node: Node, x: np.ndarray, y: np.ndarray, depth: int, smallest: int, importance: np.ndarray
+) -> None:
+    if depth == 0:
         return
-    split = _choose(x[node.members], y[node.members], max(3, int(SMALLEST * len(y))))
+    split = _choose(x[node.members], y[node.members], smallest)
     if split is None:
         return
     feature, threshold, gain = split
@@ -88,7 +99,7 @@ def _grow(node: Node, x: np.ndarray, y: np.ndarray, depth: int, importance: np.n
         (high if side is below else low)[feature] = threshold
         child = Node(node.members[side], low, high)
         node.children.append(child)
-        _grow(child, x, y, depth + 1, importance)
+        _grow(child, x, y, depth - 1, smallest, importance)
 
 
 def _choose(x: np.ndarray, y: np.ndarray, smallest: int) -> tuple[int, float, float] | None:
@@ -160,6 +171,21 @@ def _prune(node: Node, y: np.ndarray, saved: float) -> float:
         node.children, node.feature = [], None
         return as_leaf
     return split
+
+
+def _prune_noisy(node: Node, y: np.ndarray) -> None:
+    """Take back splits whose sides differ by less than five standard errors.
+
+    Five and not two: the split was chosen among many as the one that differs most.
+    """
+    for child in node.children:
+        _prune_noisy(child, y)
+    if not node.children or any(child.children for child in node.children):
+        return
+    sides = [y[child.members] for child in node.children]
+    error = np.sqrt(sum(side.var() / len(side) for side in sides))
+    if abs(sides[0].mean() - sides[1].mean()) < 5 * error:
+        node.children, node.feature = [], None
 
 
 def _leaves(node: Node) -> list[Node]:
