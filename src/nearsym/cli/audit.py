@@ -43,9 +43,10 @@ class Audit:
 
 def run(args: Audit) -> dict[str, Any]:
     """The audit of a task or of a run, as one JSON object."""
-    if Path(args.target).is_dir():
-        return _audit_run(args)
-    return _audit_task(args)
+    from nearsym.envs.domains import DOMAINS
+
+    is_run = Path(args.target).is_dir() and args.target not in DOMAINS
+    return _audit_run(args) if is_run else _audit_task(args)
 
 
 def exit_code(result: dict[str, Any]) -> int:
