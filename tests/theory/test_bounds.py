@@ -16,7 +16,7 @@ from nearsym.theory.bounds import (
 )
 from nearsym.theory.families import leaking_pair, random_action, random_mdp
 from nearsym.theory.mdp import optimal_values
-from nearsym.theory.metrics import Kantorovich, TotalVariation, line_metric
+from nearsym.theory.metrics import Kantorovich, TotalVariation, euclidean
 
 GROUPS = [trivial(), cyclic(2), cyclic(3), cyclic(5), dihedral(2), dihedral(3), dihedral(4)]
 GROUPS += [product(cyclic(2), cyclic(3))]
@@ -47,7 +47,7 @@ def problems(draw, broken=None, steps=False):
 
 def ground_of(mdp, rng):
     """A random ground metric that no group element needs to respect."""
-    return Kantorovich(line_metric(rng.normal(size=(mdp.states, 2))))
+    return Kantorovich(euclidean(rng.normal(size=(mdp.states, 2))))
 
 
 def holds(found):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from nearsym.errors import UsageError
-from nearsym.theory.metrics import Kantorovich, TotalVariation, line_metric
+from nearsym.theory.metrics import Kantorovich, TotalVariation, euclidean
 
 seeds = st.integers(0, 10**6)
 
@@ -24,7 +24,7 @@ def test_on_a_line_it_is_the_known_formula(seed, states):
     rng = np.random.default_rng(seed)
     points = np.sort(rng.normal(size=states)) + np.arange(states)
     mu, nu = laws(rng, 5, states), laws(rng, 5, states)
-    ours = Kantorovich(line_metric(points)).distance(mu, nu)
+    ours = Kantorovich(euclidean(points)).distance(mu, nu)
     reference = [wasserstein_distance(points, points, m, n) for m, n in zip(mu, nu, strict=True)]
     np.testing.assert_allclose(ours, reference, atol=1e-8)
 
@@ -42,7 +42,7 @@ def test_the_discrete_ground_metric_gives_total_variation(seed, states):
 @given(seed=seeds, states=st.integers(2, 7), kantorovich=st.booleans())
 def test_metric_axioms_and_what_rho_promises(seed, states, kantorovich):
     rng = np.random.default_rng(seed)
-    ground = line_metric(rng.normal(size=(states, 3)))
+    ground = euclidean(rng.normal(size=(states, 3)))
     metric = Kantorovich(ground) if kantorovich else TotalVariation()
     mu, nu, xi = (laws(rng, 3, states) for _ in range(3))
     there = metric.distance(mu, nu)
@@ -56,14 +56,14 @@ def test_metric_axioms_and_what_rho_promises(seed, states, kantorovich):
 def test_rho_is_the_least_such_factor():
     ends = np.eye(3)[[0, 2]]
     f = np.array([0.0, 1.0, 5.0])
-    for metric in (TotalVariation(), Kantorovich(line_metric(np.arange(3.0)))):
+    for metric in (TotalVariation(), Kantorovich(euclidean(np.arange(3.0)))):
         # The largest slope of f is between states 1 and 2, its range between 0 and 2.
         mu, nu = ends if isinstance(metric, TotalVariation) else np.eye(3)[[1, 2]]
         assert abs((mu - nu) @ f) == pytest.approx(metric.rho(f) * metric.distance(mu, nu))
 
 
 def test_shapes_follow_the_batch():
-    metric = Kantorovich(line_metric(np.arange(4.0)))
+    metric = Kantorovich(euclidean(np.arange(4.0)))
     assert metric.distance(np.full((2, 3, 4), 0.25), np.full((2, 3, 4), 0.25)).shape == (2, 3)
 
 
@@ -83,4 +83,4 @@ def test_what_is_no_metric_is_refused(ground, message):
 
 def test_distributions_over_other_states_are_refused():
     with pytest.raises(UsageError, match="over 3 states, the distributions over 2"):
-        Kantorovich(line_metric(np.arange(3.0))).distance(np.ones(2) / 2, np.ones(2) / 2)
+        Kantorovich(euclidean(np.arange(3.0))).distance(np.ones(2) / 2, np.ones(2) / 2)

@@ -80,10 +80,11 @@ def audit_agent(
     the policy's actions. `layers` observations serve to judge the layers.
     """
     policy, value = Policy(networks), Value(networks)
-    x = torch.as_tensor(np.ascontiguousarray(obs))
+    device = next(policy.parameters()).device
+    x = torch.as_tensor(np.ascontiguousarray(obs), device=device)
     with torch.no_grad():
         actions = policy(x)
-        values = value(x, actions)[:, 0].double().numpy()
+        values = value(x, actions)[:, 0].double().cpu().numpy()
     invariant = Invariant(symmetry.group)
     both = (symmetry.observation, symmetry.action)
     asked = {

@@ -74,7 +74,7 @@ class Kantorovich:
         return float(slopes.max(initial=0.0))
 
 
-def line_metric(points: Float[np.ndarray, "states dims"]) -> Float[np.ndarray, "states states"]:
+def euclidean(points: Float[np.ndarray, "states dims"]) -> Float[np.ndarray, "states states"]:
     """The Euclidean distances between points, one for each state: the usual ground metric."""
     points = np.asarray(points, dtype=np.float64).reshape(len(points), -1)
     return np.linalg.norm(points[:, None] - points, axis=-1)
