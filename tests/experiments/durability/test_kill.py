@@ -97,11 +97,17 @@ def test_kills_during_an_evaluation(kind, runs, whole):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", STORES)
 def test_kills_during_a_save(kind, runs, whole):
-    """On the way into the n-th write, sync, rename and removal of a process."""
-    entries = {"rename": 3, "write_at": 30, "sync": 9, "sync_folder": 4, "remove": 12}
+    """On the way into an operation on a file, or a few calls later: the operation is done then."""
     moments = [
         {"function": f"nearsym.training.atomic.{name}", "entry": entry, "after": after}
-        for name, entry in entries.items()
-        for after in (0, 4)
+        for name, entry, after in (
+            ("rename", 2, 0),
+            ("rename", 2, 6),
+            ("write_at", 14, 0),
+            ("sync", 3, 0),
+            ("sync", 3, 4),
+            ("sync_folder", 2, 0),
+            ("remove", 4, 0),
+        )
     ]
     assert_ends_alike(runs, whole, kind, moments)

@@ -78,8 +78,8 @@ def test_a_folder_that_vanishes(kind, runs, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_that_may_not_be_written_to(kind, runs, whole):
+def test_a_folder_that_may_not_be_written_to(runs, whole):
+    kind = "state, sac, disk"
     reason = "the folder may not be written to. Change its permissions"
     assert_stops_and_goes_on(runs(kind), whole, kind, "forbid", reason)
 
@@ -109,8 +109,8 @@ def test_starting_or_resuming_where_nobody_may_write(runs, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_clock_that_jumps(kind, runs, whole):
+def test_a_clock_that_jumps(runs, whole):
+    kind = "pixels, drqv2, disk"
     place = runs(kind)
     killed = {"function": LOOP, "after": whole(kind)[1] // 2}
     lefts = place.drive(place.start(moment=killed, clock=1), place.resume(clock=2))
