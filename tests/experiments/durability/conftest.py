@@ -172,7 +172,11 @@ def whole(_places):
 
 @pytest.fixture
 def runs(_places):
-    """`runs(kind)`: an empty place for runs of a kind."""
-    place = Path(tempfile.mkdtemp(dir=_places))
-    place.chmod(0o755)
-    return lambda kind: Runs(place, kind)
+    """`runs(kind)`: a new, empty place for runs of a kind."""
+
+    def make(kind: str) -> Runs:
+        place = Path(tempfile.mkdtemp(dir=_places))
+        place.chmod(0o755)
+        return Runs(place, kind)
+
+    return make
