@@ -24,6 +24,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command. Exit 0: done; 1: failed; 2: bad usage or bad input."""
     warnings.showwarning = _show_warning
+    sys.path.append(os.getcwd())  # so that `module:factory` finds a module that lies here
     raise SystemExit(run(sys.argv[1:] if argv is None else argv))
 
 

@@ -87,7 +87,7 @@ class ControlEnv(gym.Env):
         self._running = True
         if self._pixels:
             self._frames = np.tile(self._frame(), self._stack)
-        return self._observation(), self._info(0)
+        return self.observe(), self._info(0)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         action = self._checked_action(action)
@@ -101,11 +101,15 @@ class ControlEnv(gym.Env):
         if self._frames is not None:
             self._frames = _pushed(self._frames, self._frame())
         info = self._info(self._simulation.steps - before)
-        return self._observation(), reward, False, truncated, info
+        return self.observe(), reward, False, truncated, info
 
     def render(self) -> np.ndarray | None:
         """The scene as it is now, without noise, in video size."""
         return self._picture(VIDEO_SIZE) if self.render_mode == "rgb_array" else None
+
+    def observe(self) -> np.ndarray:
+        """The observation of the present state."""
+        return self._simulation.observation() if self._frames is None else self._frames.copy()
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything the future depends on, as plain arrays: simulator, frames, random states."""
@@ -150,9 +154,6 @@ class ControlEnv(gym.Env):
             return spaces.Box(0, 255, (self._size, self._size, 3 * self._stack), np.uint8)
         bound = np.array([bound for _, bound in domain.entries], np.float32)
         return spaces.Box(-bound, bound, dtype=np.float32)
-
-    def _observation(self) -> np.ndarray:
-        return self._simulation.observation() if self._frames is None else self._frames.copy()
 
     def _info(self, steps: int) -> dict[str, Any]:
         return {"environment_steps": steps, "discount": 1.0}
