@@ -89,7 +89,7 @@ def test_starting_or_resuming_where_nobody_may_write(runs, whole):
     kind = "state, sac, disk"
     place = runs(kind)
     os.makedirs(place.folder("closed"))
-    forbid = {"act": "forbid", "function": "nearsym.training.atomic.clear_errors", "entry": 2}
+    forbid = {"act": "forbid", "function": "pathlib.Path.mkdir"}  # the first is the run folder's
     killed = {"function": LOOP, "after": whole(kind)[1] // 2}
     lock = {"act": "forbid", "function": "nearsym.training.runlock.RunLock.__init__"}
     new, first, again, last = place.drive(
