@@ -101,4 +101,5 @@ def test_memory_is_flat(replay, capacity, tmp_path):
     early, late = json.loads(done.stdout)
     slots = {n: min(n * 101 // 100, capacity) for n in (EARLY, LATE)}  # an episode has 101
     stored = (SLOT + COPY) * (slots[LATE] - slots[EARLY])
-    assert abs(late - early - stored) < SLACK
+    segment = SLOT * capacity / 16  # memory is taken in such pieces: the early size may have one
+    assert stored - segment - SLACK < late - early < stored + SLACK
