@@ -82,11 +82,15 @@ class Runs:
     def _stage(self, name: str, command: list[str], stage: dict[str, Any]) -> dict[str, Any]:
         return {"folder": str(self.folder(name)), "command": command} | stage
 
+    def command(self, *stages: dict[str, Any]) -> list[str]:
+        """What makes a driver work through some stages."""
+        driver = Path(__file__).with_name("driver.py")
+        return [sys.executable, str(driver), json.dumps(stages), self.config["task"]["obs"]]
+
     def drive(self, *stages: dict[str, Any]) -> list[Left]:
         """Let the stages happen one after the other; none may end in a traceback."""
-        driver = Path(__file__).with_name("driver.py")
         done = subprocess.run(
-            [sys.executable, str(driver), json.dumps(stages)],
+            self.command(*stages),
             capture_output=True,
             text=True,
             check=False,

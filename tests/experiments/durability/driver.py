@@ -1,9 +1,9 @@
 """Calls the command `nearsym` several times, each time in a process of its own, and lets something
 happen at a chosen moment of each: a kill, a signal, a disk that fills.
 
-The argument is a JSON list of stages; the answer, on standard output, a list of what they left. A
-moment is counted in calls of functions after a given one was entered, so that it is the same on
-every machine; in between lie all system calls of a save.
+The arguments are a JSON list of stages and what the agents see (pixels or state); the answer, on
+standard output, is a list of what the stages left. A moment is counted in calls of functions after
+a given one was entered, so that it does not depend on how fast the machine is.
 """
 
 import ctypes
@@ -23,20 +23,32 @@ CALLS = "calls made: "
 
 
 class Moment:
-    """Acts at the call number `after` that follows entry number `entry` of a function."""
+    """Acts at the call number `after` that follows entry number `entry` of a function.
+
+    Millions of calls pass through here: what they all have to do is kept small.
+    """
 
     def __init__(self, function, act, *, entry=1, after=0):
         self.function, self.entry, self.after = function, entry, after
         self.act = act
         self.calls = 0
 
-    def __call__(self, frame, event, arg):
-        if self.entry > 0:
-            name = frame.f_code.co_qualname
-            if event == "call" and self.function == f"{frame.f_globals.get('__name__')}.{name}":
-                self.entry -= 1
-            if self.entry > 0:
+    def watch(self):
+        """Wait for the function, then count."""
+        last = self.function.rpartition(".")[2]
+
+        def wait(frame, event, arg):
+            code = frame.f_code
+            if code.co_name != last or event != "call":
                 return
+            if self.function == f"{frame.f_globals.get('__name__')}.{code.co_qualname}":
+                self.entry -= 1
+                if self.entry == 0:
+                    sys.setprofile(self.count)
+
+        sys.setprofile(wait)
+
+    def count(self, frame, event, arg):
         self.calls += 1
         if self.calls > self.after:
             sys.setprofile(None)
@@ -149,7 +161,7 @@ def child(stage, streams):
     for number, stream in zip((1, 2), streams, strict=True):
         os.dup2(stream, number)
     moment = prepared(stage)
-    sys.setprofile(moment)
+    moment.watch()
     try:
         main(stage["command"])
     except SystemExit as end:
@@ -183,8 +195,18 @@ def run(stage):
     return {"code": code, "out": out, "err": err, "calls": calls[0] if calls else None}
 
 
-if __name__ == "__main__":
-    import nearsym.cli.main
-    import nearsym.experiments.run  # noqa: F401 (once, for all stages)
+def import_all(state):
+    """Once, for all stages. What opens a display is left to the processes that draw pictures."""
+    from tensorboard.compat.proto import event_pb2  # noqa: F401
+    from tensorboard.summary.writer import record_writer  # noqa: F401
 
+    import nearsym.cli.main
+    import nearsym.experiments.run
+
+    if state:
+        nearsym.make("cartpole-swingup", obs="state").close()
+
+
+if __name__ == "__main__":
+    import_all(state=sys.argv[2] == "state")
     print(json.dumps([run(stage) for stage in json.loads(sys.argv[1])]))

@@ -4,9 +4,7 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -49,9 +47,9 @@ def wait_for(condition):
 def test_one_process_at_a_time(runs, whole):
     place = runs("state, sac, disk")
     folder = place.folder("run")
-    driver = Path(__file__).with_name("driver.py")
-    command = [sys.executable, str(driver), json.dumps([place.start()])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        place.command(place.start()), stdout=subprocess.PIPE, text=True
+    ) as process:
         wait_for(lambda: any(folder.glob("checkpoints/checkpoint-*.ckpt")))
         pid = int((folder / "lock").read_text())
         os.kill(pid, signal.SIGSTOP)  # it lives, and takes its time
