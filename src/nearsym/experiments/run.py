@@ -62,7 +62,8 @@ def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
         if frames is not None:  # the next --resume goes on to here too
             saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             write_json(folder / "config.json", saved | {"config": to_plain(config)})
-        begun = any((folder / "checkpoints").glob("checkpoint-*.ckpt"))
+        saved_something = any((folder / "checkpoints").glob("*.ckpt"))
+        begun = saved_something or (folder / "summary.json").exists()
         return _train(config, folder, *built, resume=begun)
 
 
