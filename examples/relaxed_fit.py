@@ -8,11 +8,11 @@ each coset of {e, mirror_x} and differ between them.
     python examples/relaxed_fit.py --out relaxed_fit.png
 """
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
 from torch import Tensor, nn
 
 from nearsym.diagnostics.equivariance import equivariance_error, stabilizer
@@ -94,14 +94,8 @@ def draw_weights(panel: Any, weight: Tensor) -> None:
     panel.tick_params(axis="x", rotation=90)
 
 
-def main(out: Path = Path("relaxed_fit.png"), steps: int = 1000, seed: int = 0) -> None:
-    """Fit an exact and a relaxed network and draw them.
-
-    Args:
-        out: The picture to write.
-        steps: Training steps of each network.
-        seed: Seed of the starts and the batches.
-    """
+def main(out: Path, steps: int, seed: int) -> None:
+    """Fit an exact and a relaxed network and draw them."""
     torch.manual_seed(seed)
     networks = {"exact fit": network(relaxed=False), "relaxed fit": network(relaxed=True)}
     for name, net in networks.items():
@@ -116,4 +110,8 @@ def main(out: Path = Path("relaxed_fit.png"), steps: int = 1000, seed: int = 0) 
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--out", type=Path, default=Path("relaxed_fit.png"), help="the picture")
+    parser.add_argument("--steps", type=int, default=1000, help="training steps of each network")
+    parser.add_argument("--seed", type=int, default=0, help="of the starts and the batches")
+    main(**vars(parser.parse_args()))
