@@ -1,10 +1,5 @@
-"""One agent update at the paper's sizes, beside DrQ-v2 as it was published.
+"""One agent update at the paper's sizes, beside DrQ-v2 as it was published (`published`)."""
 
-The baseline is written out here once more, as slow as the original: channel-first float32 images,
-a padded and resampled random shift, three unfused Adams, a target moved parameter by parameter.
-"""
-
-import copy
 import statistics
 import time
 from collections.abc import Callable
@@ -12,11 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
 
-from nearsym.agents.batch import Batch
+from nearsym.benchmarks.published import published_apart, published_update, random_batch
 from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
 from nearsym.experiments.build import build_agent, build_env, resolve_precision
 from nearsym.experiments.config import RunConfig, TaskConfig
@@ -44,21 +36,24 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
 
 def _updates(precision: str, threads: int, quick: bool) -> list[dict[str, Any]]:
     batch_size, size = (8, 37) if quick else (256, 85)
-    candidates: dict[str, Callable[[], Any]] = {"published": _published_update(batch_size, size)}
+    kept = "published with kept memory"
+    candidates: dict[str, Callable[[], Any]] = {kept: published_update(batch_size, size)}
     for group, task in TASKS.items():
         for model in ("none", "exact", "approx", "rpp", "sit"):
             if model == "sit" and quick:
                 continue
             name = f"{model} {group}"
             candidates[name] = _update(task, model, precision, threads, batch_size, size)
-    times = interleaved(candidates, rounds=2 if quick else 7, warmup=1)
-    found = []
-    for name in candidates:
-        if name != "published":
-            model, group = name.split()
-            target = None if quick else TARGETS[precision].get((model, group))
-            label = f"update {name} {precision} / published DrQ-v2"
-            found.append(ratio_row(label, times[name], times["published"], target))
+    with published_apart(threads, batch_size, size) as published:
+        candidates["published"] = published
+        times = interleaved(candidates, rounds=2 if quick else 7, warmup=1)
+    baseline = times.pop("published")
+    found = [ratio_row(f"{kept} / published DrQ-v2", times.pop(kept), baseline, None)]
+    for name, seconds in times.items():
+        model, group = name.split()
+        target = None if quick else TARGETS[precision].get((model, group))
+        label = f"update {name} {precision} / published DrQ-v2"
+        found.append(ratio_row(label, seconds, baseline, target))
     for group in TASKS:
         approx, exact = times[f"approx {group}"], times[f"exact {group}"]
         target = None if quick else APPROX_OVER_EXACT
@@ -79,18 +74,8 @@ def _update(
     agent = build_agent(config, env)
     assert env.observation_space.shape is not None
     assert env.action_space.shape is not None
-    batch = _batch(batch_size, env.observation_space.shape, env.action_space.shape[0])
+    batch = random_batch(batch_size, env.observation_space.shape, env.action_space.shape[0])
     return lambda: agent.update(batch, step=10_000)
-
-
-def _batch(size: int, obs_shape: tuple[int, ...], actions: int) -> Batch:
-    rng = np.random.default_rng(0)
-
-    def images() -> Tensor:
-        return torch.from_numpy(rng.integers(0, 256, (size, *obs_shape), dtype=np.uint8))
-
-    action = torch.from_numpy(rng.uniform(-1, 1, (size, actions)).astype(np.float32))
-    return Batch(images(), action, torch.rand(size), torch.full((size,), 0.97), images())
 
 
 def _loops(threads: int, quick: bool) -> list[dict[str, Any]]:
@@ -150,79 +135,3 @@ def _median(run: Callable[[], Any], times: int) -> float:
         run()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
-
-
-# --------------------------------------------------------------------- the published agent
-
-
-def _published_update(batch_size: int, size: int) -> Callable[[], Any]:
-    """One update of DrQ-v2 as published, at the paper's encoder and widths."""
-    side = ((((size - 1) // 2 - 2) // 2 - 2) // 2) - 2
-    encoder = nn.Sequential(
-        *(nn.Conv2d(9, 32, 3, stride=2), nn.ReLU(), nn.Conv2d(32, 32, 3), nn.ReLU()),
-        *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU()),
-        *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU(), nn.Flatten()),
-    )
-    features = 32 * side * side
-
-    def trunk() -> nn.Module:
-        return nn.Sequential(nn.Linear(features, 50), nn.LayerNorm(50), nn.Tanh())
-
-    def head(inputs: int, outputs: int) -> nn.Module:
-        widths = nn.Linear(inputs, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU()
-        return nn.Sequential(*widths, nn.Linear(1024, outputs))
-
-    actor = nn.Sequential(trunk(), head(50, 1), nn.Tanh())
-    critic = nn.ModuleList([trunk(), head(51, 1), head(51, 1)])
-    target = copy.deepcopy(critic)
-    optimisers = [
-        torch.optim.Adam(m.parameters(), 1e-4, foreach=False) for m in (encoder, actor, critic)
-    ]
-    batch = _batch(batch_size, (size, size, 9), 1)
-
-    def values(networks: nn.ModuleList, x: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
-        joined = torch.cat([networks[0](x), action], dim=-1)
-        return networks[1](joined), networks[2](joined)
-
-    def encode(images: Tensor) -> Tensor:
-        return encoder(
-            _published_shift(images.permute(0, 3, 1, 2).contiguous().float()) / 255 - 0.5
-        )
-
-    def noisy(mean: Tensor) -> Tensor:
-        return (mean + (0.5 * torch.randn_like(mean)).clamp(-0.3, 0.3)).clamp(-1, 1)
-
-    def step(loss: Tensor, *which: int) -> None:
-        for i in which:
-            optimisers[i].zero_grad(set_to_none=True)
-        loss.backward()
-        for i in which:
-            optimisers[i].step()
-
-    def update() -> None:
-        x = encode(batch.obs)
-        with torch.no_grad():
-            next_x = encode(batch.next_obs)
-            first, second = values(target, next_x, noisy(actor(next_x)))
-            wanted = batch.reward[:, None] + batch.discount[:, None] * torch.min(first, second)
-        first, second = values(critic, x, batch.action)
-        step(F.mse_loss(first, wanted) + F.mse_loss(second, wanted), 0, 2)
-        x = x.detach()
-        first, second = values(critic, x, noisy(actor(x)))
-        step(-torch.min(first, second).mean(), 1)
-        with torch.no_grad():
-            for old, new in zip(target.parameters(), critic.parameters(), strict=True):
-                old.copy_(0.01 * new + 0.99 * old)
-
-    return update
-
-
-def _published_shift(images: Tensor, pad: int = 4) -> Tensor:
-    """Replicate padding and `grid_sample` at whole-pixel offsets, on floats."""
-    count, _, height, _ = images.shape
-    padded = F.pad(images, (pad,) * 4, mode="replicate")
-    full = height + 2 * pad
-    line = torch.linspace(-1 + 1 / full, 1 - 1 / full, full)[:height]
-    base = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
-    shift = torch.randint(0, 2 * pad + 1, (count, 1, 1, 2)) * (2 / full)
-    return F.grid_sample(padded, base + shift, padding_mode="zeros", align_corners=False)

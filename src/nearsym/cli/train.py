@@ -8,7 +8,7 @@ from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
 Preset = Literal["paper", "laptop", "smoke"]
-TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits")
+TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits", "foresight")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,8 @@ class Train:
     """trading: what to do with tickers that start late (default: refuse)"""
     splits: Literal["refuse", "accept"] | None = None
     """trading: what to do with jumps that look like unadjusted splits (default: refuse)"""
+    foresight: bool = False
+    """trading: show tomorrow's returns too, a check that the agent uses what it is told"""
     preset: Preset = "laptop"
     """settings"""
     frames: int | None = None
@@ -113,17 +115,18 @@ def configure(args: Train) -> Any:
     from nearsym.experiments.presets import preset_config
 
     agent, obs = _agent_and_obs(args)
-    trading = {k: getattr(args, k) for k in TRADING_OPTIONS}
-    if args.task != "trading" and any(value is not None for value in trading.values()):
-        name = next(k for k, value in trading.items() if value is not None)
-        raise UsageError(f"--{name} belongs to the task trading, not to {args.task}.")
+    trading = _present(**{k: getattr(args, k) or None for k in TRADING_OPTIONS})
+    if args.task != "trading" and trading:
+        raise UsageError(
+            f"--{next(iter(trading))} belongs to the task trading, not to {args.task}."
+        )
     task = TaskConfig(
         name=args.task or "",
         variant=args.variant,
         obs=obs,
         background=args.background,
         noise=args.noise if args.noise is not None else 0.0,
-        **_present(**trading),
+        **trading,
     )
     model = args.model or default_model(task)
     config = preset_config(args.preset, task, agent, model)

@@ -59,6 +59,7 @@ def _trading(task: TaskConfig, *, split: str = "train") -> gymnasium.Env:
     given: dict[str, Any] = {"data": task.data, "dates": task.split, "symmetry": task.symmetry}
     present = {name: value for name, value in given.items() if value is not None}
     present |= {"fill": task.fill, "late": task.late, "splits": task.splits}
+    present |= {"foresight": task.foresight}
     return make(task.name, split=split, **present)
 
 

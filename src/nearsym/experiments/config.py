@@ -49,6 +49,8 @@ class TaskConfig:
     """Trading: refuse or drop tickers that start late."""
     splits: str = "refuse"
     """Trading: refuse or accept jumps that look like unadjusted splits."""
+    foresight: bool = False
+    """Trading: show tomorrow's returns too, to see whether an agent can use what it is told."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
+from torch.nn.functional import max_pool2d
 
 from nearsym.errors import UsageError
 from nearsym.groups.representation import Representation
@@ -49,10 +50,11 @@ class PixelEncoder(nn.Module):
         self, obs: UInt8[Tensor, "batch height width channels"]
     ) -> Float[Tensor, "batch group features"]:
         x = scaled_pixels(obs, self.dtype)
-        x = torch.relu(self.convs[0](x))
-        x = torch.relu(self.convs[1](x))
-        x = torch.relu(self.convs[2](nn.functional.max_pool2d(x, 2)))
-        x = torch.relu(self.convs[3](nn.functional.max_pool2d(x, 2)))
+        # The largest activations: in place, and pooled before the ReLU, which commutes with it.
+        x = torch.relu_(self.convs[0](x))
+        x = torch.relu_(max_pool2d(self.convs[1](x), 2))
+        x = torch.relu_(max_pool2d(self.convs[2](x), 2))
+        x = torch.relu_(self.convs[3](x))
         return regular_features(x, self.group)
 
     @property

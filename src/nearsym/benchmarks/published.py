@@ -1,0 +1,133 @@
+"""DrQ-v2 as it was published, written out once more as slow as the original, to compare with.
+
+Channel-first float32 images, a padded and resampled random shift, three unfused Adams, a target
+moved parameter by parameter; and a process of its own, since how ours keeps freed memory
+(`training.allocator`) would otherwise serve it too.
+"""
+
+import copy
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nearsym.agents.batch import Batch
+
+
+@contextmanager
+def published_apart(threads: int, batch_size: int, size: int) -> Iterator[Callable[[], Any]]:
+    """A function that has one update made in another process and waits for it."""
+    context = multiprocessing.get_context("spawn")  # a fork would inherit our memory settings
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, threads, batch_size, size), daemon=True)
+    process.start()
+    theirs.close()  # so that waiting for a process that died ends with an error
+
+    def update() -> None:
+        ours.send(True)
+        ours.recv()
+
+    try:
+        yield update
+        ours.send(False)
+    finally:
+        ours.close()
+        process.join(timeout=10)
+
+
+def _serve(calls: Connection, threads: int, batch_size: int, size: int) -> None:
+    torch.set_num_threads(threads)
+    update = published_update(batch_size, size)
+    while calls.recv():
+        update()
+        calls.send(True)
+
+
+def random_batch(size: int, obs_shape: tuple[int, ...], actions: int) -> Batch:
+    """Noise in the shape of what a replay gives."""
+    rng = np.random.default_rng(0)
+
+    def images() -> Tensor:
+        return torch.from_numpy(rng.integers(0, 256, (size, *obs_shape), dtype=np.uint8))
+
+    action = torch.from_numpy(rng.uniform(-1, 1, (size, actions)).astype(np.float32))
+    return Batch(images(), action, torch.rand(size), torch.full((size,), 0.97), images())
+
+
+def published_update(batch_size: int, size: int) -> Callable[[], Any]:
+    """One update of DrQ-v2 as published, at the paper's encoder and widths."""
+    side = ((((size - 1) // 2 - 2) // 2 - 2) // 2) - 2
+    encoder = nn.Sequential(
+        *(nn.Conv2d(9, 32, 3, stride=2), nn.ReLU(), nn.Conv2d(32, 32, 3), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU(), nn.Flatten()),
+    )
+    features = 32 * side * side
+
+    def trunk() -> nn.Module:
+        return nn.Sequential(nn.Linear(features, 50), nn.LayerNorm(50), nn.Tanh())
+
+    def head(inputs: int, outputs: int) -> nn.Module:
+        widths = nn.Linear(inputs, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU()
+        return nn.Sequential(*widths, nn.Linear(1024, outputs))
+
+    actor = nn.Sequential(trunk(), head(50, 1), nn.Tanh())
+    critic = nn.ModuleList([trunk(), head(51, 1), head(51, 1)])
+    target = copy.deepcopy(critic)
+    optimisers = [
+        torch.optim.Adam(m.parameters(), 1e-4, foreach=False) for m in (encoder, actor, critic)
+    ]
+    batch = random_batch(batch_size, (size, size, 9), 1)
+
+    def values(networks: nn.ModuleList, x: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        joined = torch.cat([networks[0](x), action], dim=-1)
+        return networks[1](joined), networks[2](joined)
+
+    def encode(images: Tensor) -> Tensor:
+        return encoder(
+            _published_shift(images.permute(0, 3, 1, 2).contiguous().float()) / 255 - 0.5
+        )
+
+    def noisy(mean: Tensor) -> Tensor:
+        return (mean + (0.5 * torch.randn_like(mean)).clamp(-0.3, 0.3)).clamp(-1, 1)
+
+    def step(loss: Tensor, *which: int) -> None:
+        for i in which:
+            optimisers[i].zero_grad(set_to_none=True)
+        loss.backward()
+        for i in which:
+            optimisers[i].step()
+
+    def update() -> None:
+        x = encode(batch.obs)
+        with torch.no_grad():
+            next_x = encode(batch.next_obs)
+            first, second = values(target, next_x, noisy(actor(next_x)))
+            wanted = batch.reward[:, None] + batch.discount[:, None] * torch.min(first, second)
+        first, second = values(critic, x, batch.action)
+        step(F.mse_loss(first, wanted) + F.mse_loss(second, wanted), 0, 2)
+        x = x.detach()
+        first, second = values(critic, x, noisy(actor(x)))
+        step(-torch.min(first, second).mean(), 1)
+        with torch.no_grad():
+            for old, new in zip(target.parameters(), critic.parameters(), strict=True):
+                old.copy_(0.01 * new + 0.99 * old)
+
+    return update
+
+
+def _published_shift(images: Tensor, pad: int = 4) -> Tensor:
+    """Replicate padding and `grid_sample` at whole-pixel offsets, on floats."""
+    count, _, height, _ = images.shape
+    padded = F.pad(images, (pad,) * 4, mode="replicate")
+    full = height + 2 * pad
+    line = torch.linspace(-1 + 1 / full, 1 - 1 / full, full)[:height]
+    base = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
+    shift = torch.randint(0, 2 * pad + 1, (count, 1, 1, 2)) * (2 / full)
+    return F.grid_sample(padded, base + shift, padding_mode="zeros", align_corners=False)
