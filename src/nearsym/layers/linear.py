@@ -77,8 +77,8 @@ class GroupLinear(nn.Module):
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
         n, count = self.group.order, len(self.filters)
         filters = self.filters.view(count, n, self.in_channels, self.out_channels)
-        if self.relaxed is None:
-            y = self._convolve(x, filters.squeeze(0))
+        if self.relaxed is None or (count == 1 and self.signs is not None):
+            y = self._convolve(x, filters.squeeze(0), self.relaxed)
         elif self.relax == "input":
             stacked = filters.transpose(0, 1).flatten(1, 2)  # (group, filters·in, out)
             y = self._convolve(scale_inputs(x, self.relaxed), stacked)
@@ -87,17 +87,26 @@ class GroupLinear(nn.Module):
             y = mix_outputs(self._convolve(x, stacked), self.relaxed)
         return y if self.bias is None else y + self.bias
 
-    def _convolve(self, x: Tensor, filters: Tensor) -> Tensor:
-        """Σ_h ψ(g⁻¹h) x[h] with stored filters of shape (group, in, out)."""
+    def _convolve(self, x: Tensor, filters: Tensor, relaxed: Tensor | None = None) -> Tensor:
+        """Σ_h ψ(g⁻¹h) x[h] with stored filters of shape (group, in, out).
+
+        In the Fourier basis the relaxed weights of a single filter cost nothing: they ride on the
+        transform of x or of y.
+        """
         n = self.group.order
-        if n == 1:
-            return x @ filters[0]
         if self.signs is None:
             return (x.flatten(-2) @ self._matrix(filters)).unflatten(-1, (n, -1))
+        into = outof = self.signs  # (character, element)
+        if relaxed is not None and self.relax == "input":
+            into = into * relaxed
+        elif relaxed is not None:
+            outof = outof * relaxed
+        if n == 1:
+            return (x if relaxed is None else x * relaxed) @ filters[0]
         rows = x.reshape(-1, *x.shape[-2:])
-        x_hat = torch.einsum("kh,bhi->kbi", self.signs, rows)
+        x_hat = torch.einsum("kh,bhi->kbi", into, rows)
         y_hat = torch.bmm(x_hat, filters)  # one product for each character
-        y = torch.einsum("kg,kbo->bgo", self.signs * n**-0.5, y_hat)
+        y = torch.einsum("kg,kbo->bgo", outof * n**-0.5, y_hat)
         return y.reshape(*x.shape[:-1], filters.shape[-1])
 
     def _matrix(self, psi: Tensor) -> Tensor:
