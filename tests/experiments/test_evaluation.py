@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearsym.errors import UsageError
-from nearsym.experiments.evaluation import evaluate_run
+from nearsym.experiments.evaluation import evaluate_run, evaluate_shuffled
 from nearsym.experiments.run import start
 
 KEYS = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
@@ -93,3 +93,25 @@ def test_an_environment_without_pictures(vectors, tmp_path):
 def test_a_checkpoint_that_is_not_there(vectors):
     with pytest.raises(UsageError, match="Unknown checkpoint 'bst'"):
         evaluate_run(vectors, checkpoint="bst")
+
+
+@pytest.fixture(scope="module")
+def trader(tmp_path_factory):
+    from nearsym.experiments.config import TaskConfig
+    from nearsym.experiments.presets import preset_config
+
+    return _trained(tmp_path_factory, preset_config, TaskConfig(name="trading"), "sac", 150)
+
+
+def test_nothing_can_be_earned_where_nothing_can_be_known(trader):
+    result = evaluate_shuffled(trader, worlds=3)
+    assert len(result["excess"]) == result["worlds"] == 3
+    assert len(set(result["excess"])) == 3
+    low, high = result["excess_ci95"]
+    assert low < result["excess_mean"] < high
+    assert result == evaluate_shuffled(trader, worlds=3)
+
+
+def test_shuffling_belongs_to_trading(vectors):
+    with pytest.raises(UsageError, match="--shuffled belongs to the task trading, not to toys"):
+        evaluate_shuffled(vectors)

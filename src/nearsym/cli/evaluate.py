@@ -29,12 +29,20 @@ class Evaluate:
     """episode i starts from seed + i"""
     video: str | None = None
     """write the first episode to this file (.mp4 or .gif)"""
+    shuffled: int | None = None
+    """trading: play this many test periods made unpredictable instead, to see whether it leaks"""
 
 
 def run(args: Evaluate) -> dict[str, Any]:
     """Returns of whole episodes."""
-    from nearsym.experiments.evaluation import evaluate_run
+    from nearsym.experiments.evaluation import evaluate_run, evaluate_shuffled
 
+    if args.shuffled is not None:
+        if args.shuffled < 2:
+            raise UsageError(f"--shuffled needs at least 2 test periods, got {args.shuffled}.")
+        return evaluate_shuffled(
+            Path(args.run), worlds=args.shuffled, checkpoint=args.checkpoint, seed=args.seed
+        )
     if args.episodes < 1:
         raise UsageError(f"--episodes must be at least 1, got {args.episodes}.")
     return evaluate_run(
@@ -50,6 +58,14 @@ def run(args: Evaluate) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     """The result for people."""
+    if "excess" in result:
+        low, high = result["excess_ci95"]
+        print(
+            f"Excess over uniform holding in {result['worlds']} unpredictable test periods: "
+            f"{result['excess_mean']:+.2f} % of the starting cash "
+            f"(95 % interval {low:+.2f} to {high:+.2f}, Student's t)"
+        )
+        return
     low, high = result["return_ci95"]
     print(
         f"{result['return_mean']:.1f}  (95 % interval {low:.1f} to {high:.1f}, bootstrap over "

@@ -54,13 +54,12 @@ def build_eval_env(task: TaskConfig) -> gymnasium.Env:
     return _trading(task, split="validation") if task.name == TRADING else build_env(task)
 
 
-def _trading(task: TaskConfig, *, split: str = "train") -> gymnasium.Env:
+def _trading(task: TaskConfig, *, split: str = "train", **options: Any) -> gymnasium.Env:
     """Trading in one part of the data; training, unless told otherwise."""
     given: dict[str, Any] = {"data": task.data, "dates": task.split, "symmetry": task.symmetry}
     present = {name: value for name, value in given.items() if value is not None}
     present |= {"fill": task.fill, "late": task.late, "splits": task.splits}
-    present |= {"foresight": task.foresight}
-    return make(task.name, split=split, **present)
+    return make(task.name, split=split, **(present | {"foresight": task.foresight} | options))
 
 
 def has_pixels(task: str) -> bool:

@@ -10,11 +10,12 @@ from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.envs.registry import TRADING
+from nearsym.envs.resample import shuffled_returns
 from nearsym.errors import MissingExtraError, UsageError
-from nearsym.experiments.baselines import baseline_tracks
+from nearsym.experiments.baselines import baseline_tracks, hold
 from nearsym.experiments.build import build_env, has_pixels
 from nearsym.experiments.config import RunConfig
-from nearsym.experiments.portfolio import Track, metrics, summary_row
+from nearsym.experiments.portfolio import Track, mean_ci95, metrics, summary_row
 from nearsym.experiments.run import load_agent, read_config
 from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
 
@@ -59,6 +60,47 @@ def evaluate_run(
         (mean_policy,) = _play(agent, env, 1, seed, sample=False, keep_infos=True)
         result |= _portfolio(config, env, played, mean_policy)
     return result
+
+
+def evaluate_shuffled(
+    folder: Path, *, worlds: int = 50, checkpoint: str = "best", seed: int = 1_000_000
+) -> dict[str, Any]:
+    """Trade, sampling the policy, in test periods that cannot be predicted, against holding.
+
+    Each world is the test part with every ticker's mean return removed and its days drawn at
+    random (`shuffled_returns`). There every policy earns nothing but its costs on average, so the
+    excess over uniform holding, in per cent of the starting cash, has mean 0 or less; an interval
+    (Student's t over worlds) that lies above 0 means that something leaks.
+    """
+    config = read_config(folder)
+    if config.task.name != TRADING:
+        raise UsageError(f"--shuffled belongs to the task trading, not to {config.task.name}.")
+    torch.set_num_threads(config.threads)
+    env = build_env(config.task, split="test")
+    _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
+    real: Any = env.unwrapped
+    excess = []
+    for world in tqdm(range(seed, seed + worlds), unit="world"):
+        table = shuffled_returns(real.table, real.dates, world)
+        shuffled = build_env(config.task, split="test", data=table, splits="accept")
+        (episode,) = rollouts(
+            lambda obs: agent.policy(obs, sample=True),
+            shuffled,
+            episodes=1,
+            seed=world,
+            keep_infos=True,
+        )
+        held = _held_uniformly(shuffled.unwrapped)
+        excess.append(100 * (episode.infos[-1]["value"] - held.value[-1]) / real.initial_cash)
+    mean, interval = mean_ci95(excess)
+    return {
+        "excess_mean": mean,
+        "excess_ci95": None if interval is None else list(interval),
+        "excess": excess,
+        "worlds": worlds,
+        "checkpoint": checkpoint,
+        "run": str(folder),
+    }
 
 
 def _environment(config: RunConfig, noise: float | None, *, filmed: bool) -> gymnasium.Env:
@@ -119,6 +161,12 @@ def _portfolio(
         "costs": [track.costs.tolist() for track in tracks],
         "metrics": rows,
     }
+
+
+def _held_uniformly(task: Any) -> Track:
+    count = len(task.table.tickers)
+    rules = {"cash": task.initial_cash, "cost": task.cost, "fill": task.fill}
+    return hold(task.table, task.days, np.full(count, 1 / count), name="uniform", **rules)
 
 
 class _Film:
