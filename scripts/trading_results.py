@@ -38,9 +38,9 @@ def folder_of(model: str, symmetry: str, seed: int) -> Path:
     return RUNS / f"{label(model, symmetry).replace(' ', '-')}-seed{seed}"
 
 
-def train() -> None:
+def train(seeds: Iterable[int]) -> None:
     """Run what is missing, seed by seed, so that every model is seen early."""
-    for seed in SEEDS:
+    for seed in seeds:
         for model, symmetry in MODELS:
             folder = folder_of(model, symmetry, seed)
             if not (folder / "summary.json").exists():
@@ -167,8 +167,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=["train", "draw"])
-    if parser.parse_args().what == "train":
-        train()
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="which to train")
+    arguments = parser.parse_args()
+    if arguments.what == "train":
+        train(arguments.seeds)
     rows = table()
     if rows:
         write(rows)

@@ -10,3 +10,10 @@ def test_rows_have_the_shape_of_rates():
     assert row["ok"] == (row["value"] >= row["target"])
     assert row["value"] > 500
     assert "30 stocks, window 9, 8 indicators" in row["name"]
+
+
+def test_every_model_is_timed():
+    names = [row["name"] for row in rows(threads=1, quick=True)]
+    for label in ("none", "exact T", "approx T", "exact ST", "approx ST"):
+        assert f"trading, SAC {label}" in names
+        assert f"trading, 50,000 days, {label} / 15 minutes" in names

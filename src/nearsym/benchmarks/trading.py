@@ -1,28 +1,56 @@
-"""How fast the market runs: environment steps a second on one core."""
+"""How fast the market runs and how fast agents learn from it, on one core."""
 
 import time
 from typing import Any
 
 import numpy as np
+import torch
 
-from nearsym.benchmarks.timing import rate_row
+from nearsym.benchmarks.loop import LoopTimes
+from nearsym.benchmarks.timing import rate_row, ratio_row
+from nearsym.envs.registry import TRADING
 from nearsym.envs.resample import random_walk_prices
 from nearsym.envs.split import Split
 from nearsym.envs.trading import TradingEnv
+from nearsym.experiments.config import TaskConfig
+from nearsym.experiments.presets import preset_config
+from nearsym.training.allocator import keep_freed_memory
 
 STOCKS, WINDOW, INDICATORS = 30, 9, 8
 TARGET = 10_000.0
+MODELS = (("none", "T"), ("exact", "T"), ("approx", "T"), ("exact", "ST"), ("approx", "ST"))
 
 
 def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
-    """Steps a second, resets included; the environment is numpy alone and runs on one core.
+    """Steps a second of the environment alone, then updates a second and whole runs by model.
 
-    The best of many short rounds: on a shared machine the others measure the neighbours.
+    For the environment the best of many short rounds: on a shared machine the others measure the
+    neighbours.
     """
     env = benchmark_env()
     rate = max(steps_per_second(env, 300) for _ in range(10 if quick else 100))
     name = f"trading env, {STOCKS} stocks, window {WINDOW}, {len(env.indicators)} indicators"
-    return [rate_row(name, rate, "steps/s", TARGET)]
+    torch.set_num_threads(1)  # all figures are for one core
+    try:
+        return [rate_row(name, rate, "steps/s", TARGET), *_learning(quick)]
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _learning(quick: bool) -> list[dict[str, Any]]:
+    """Updates a second on the embedded data, and a run's time as a share of a quarter hour."""
+    keep_freed_memory()
+    found, runs = [], []
+    for model, symmetry in MODELS:
+        task = TaskConfig(name=TRADING, symmetry=symmetry)
+        times = LoopTimes.of(preset_config("laptop", task, "sac", model), quick)
+        label = model if model == "none" else f"{model} {symmetry}"
+        found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))
+        frames = times.config.training.frames
+        name = f"trading, {frames:,} days, {label} / 15 minutes"
+        target = None if quick else 1.0
+        runs.append(ratio_row(name, [frames * times.per_frame], [15 * 60.0], target))
+    return found + runs
 
 
 def benchmark_env() -> TradingEnv:

@@ -1,20 +1,16 @@
 """One agent update at the paper's sizes, beside DrQ-v2 as it was published (`published`)."""
 
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from nearsym.benchmarks.loop import LoopTimes
 from nearsym.benchmarks.published import published_apart, published_update, random_batch
 from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
 from nearsym.experiments.build import build_agent, build_env, resolve_precision
 from nearsym.experiments.config import RunConfig, TaskConfig
 from nearsym.experiments.presets import preset_config
 from nearsym.training.allocator import keep_freed_memory
-from nearsym.training.replay import Replay
 
 TASKS = {"D1": "cartpole-swingup", "D2": "reacher-hard"}
 TARGETS = {
@@ -79,59 +75,14 @@ def _update(
 
 
 def _loops(threads: int, quick: bool) -> list[dict[str, Any]]:
-    """Frames an hour of the whole loop, by timing its parts: stepping and updating."""
+    """Frames an hour of the whole loop."""
     found = []
     for preset in ("laptop",) if quick else ("laptop", "paper"):
         for model in ("none", "approx"):
-            seconds = _seconds_per_frame(preset, model, threads, quick)
+            task = TaskConfig(name=TASKS["D1"], obs="pixels")
+            config = preset_config(preset, task, "drqv2", model)
+            config = replace(config, precision=resolve_precision("auto", "cpu"), threads=threads)
             name = f"whole loop, {preset} preset, cartpole-swingup, {model}"
-            found.append(rate_row(name, 3600 / seconds, "frames/hour", None))
+            rate = 3600 / LoopTimes.of(config, quick).per_frame
+            found.append(rate_row(name, rate, "frames/hour", None))
     return found
-
-
-def _seconds_per_frame(preset: str, model: str, threads: int, quick: bool) -> float:
-    task = TaskConfig(name=TASKS["D1"], obs="pixels")
-    config = preset_config(preset, task, "drqv2", model)
-    config = replace(config, precision=resolve_precision("auto", "cpu"), threads=threads)
-    env = build_env(config.task)
-    agent = build_agent(config, env)
-    assert env.observation_space.shape is not None
-    assert env.action_space.shape is not None
-    replay = Replay(
-        capacity=5000,
-        obs_shape=env.observation_space.shape,
-        obs_dtype=np.uint8,
-        action_size=env.action_space.shape[0],
-        frame_stack=config.task.frame_stack,
-    )
-    rng = np.random.default_rng(0)
-    training = config.training
-    obs, _ = env.reset(seed=0)
-    replay.start(obs)
-
-    def step() -> None:
-        nonlocal obs
-        action = agent.act(obs, step=10_000)
-        obs, reward, _, truncated, _ = env.step(action)
-        replay.add(action, float(reward), 1.0, obs)
-        if truncated:
-            obs, _ = env.reset()
-            replay.start(obs)
-
-    def update() -> None:
-        agent.update(replay.sample(training.batch_size, rng), step=10_000)
-
-    for _ in range(20 if quick else 300):
-        step()
-    stepping, updating = _median(step, 10 if quick else 100), _median(update, 1 if quick else 5)
-    return (stepping + updating / training.update_every) / config.task.action_repeat
-
-
-def _median(run: Callable[[], Any], times: int) -> float:
-    run()
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)

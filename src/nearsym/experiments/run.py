@@ -145,7 +145,8 @@ def _train(
     config: RunConfig, folder: Path, env: gymnasium.Env, agent: Agent, *, resume: bool
 ) -> dict[str, Any]:
     eval_env = build_eval_env(config.task)
-    replay = _replay(config, env, folder)
+    on_disk = folder / "replay" if config.training.replay == "disk" else None
+    replay = new_replay(config, env, on_disk)
     store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")
     saved, frames = store.load_latest() if resume else (None, 0)
     log = RunLog(folder, position=saved["log"] if saved else 0, frames=frames)
@@ -190,7 +191,8 @@ def _train(
     return summary
 
 
-def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
+def new_replay(config: RunConfig, env: gymnasium.Env, folder: Path | None) -> Replay:
+    """The empty replay of a run, in memory or in a folder."""
     space, action = env.observation_space, env.action_space
     assert space.shape is not None
     assert action.shape is not None
@@ -204,7 +206,7 @@ def _replay(config: RunConfig, env: gymnasium.Env, folder: Path) -> Replay:
         nstep=training.nstep,
         discount=training.discount,
         frame_stack=config.task.frame_stack if pixels and has_pixels(config.task.name) else 1,
-        folder=folder / "replay" if training.replay == "disk" else None,
+        folder=folder,
     )
 
 
