@@ -31,7 +31,16 @@ def _named(train: Train) -> tuple[str, Train]:
 
 
 def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
-    return Train(task=task, obs="state", agent=agent, model=model, frames=frames, seed=seed)
+    evaluations = 12 if frames < 200_000 else 25
+    return Train(
+        task=task,
+        obs="state",
+        agent=agent,
+        model=model,
+        frames=frames,
+        seed=seed,
+        eval_every=frames // evaluations,
+    )
 
 
 def _pixels(task: str, model: str, seed: int, *, frames: int = 100_000, **options: object) -> Train:
@@ -44,7 +53,7 @@ def curves() -> dict[str, list[Train]]:
     """The sets of runs, by name."""
     cartpole = "cartpole-swingup"
     return {
-        "state-cartpole": [_state(cartpole, m, "sac", 50_000, s) for s in range(3) for m in MODELS],
+        "state-cartpole": [_state(cartpole, m, "sac", 60_000, s) for s in range(3) for m in MODELS],
         "state-drqv2": [_state(cartpole, m, "drqv2", 100_000, 0) for m in ("approx", "none")],
         "state-others": [
             _state(task, "approx", "sac", 250_000, s)

@@ -54,7 +54,7 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
     if agent == "sac":
         return _config(
             "laptop",
-            replace(task, size=53),
+            replace(task, size=53, action_repeat=4),
             SACConfig(learning_rate=1e-3, random_steps=1000, target_tau=0.01),
             NetworkConfig(hidden=256, waist=None),
             TrainingConfig(

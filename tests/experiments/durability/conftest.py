@@ -25,22 +25,25 @@ KINDS = {
     "state, sac, memory": ("reacher-hard", "state", "sac", "memory"),
     "state, sac, disk": ("cartpole-swingup", "state", "sac", "disk"),
     "state, drqv2, disk": ("acrobot-swingup", "state", "drqv2", "disk"),
+    "trading, sac, memory": ("trading", None, "sac", "memory"),
 }
 
 
 def config_of(kind: str) -> dict[str, Any]:
-    """180 steps, more than an episode and twice the replay, with a checkpoint every 12."""
+    """180 steps, twice the replay and, but for trading, more than an episode, with a checkpoint
+    every 12."""
     task, obs, agent, replay = KINDS[kind]
     config = preset_config("smoke", TaskConfig(name=task, obs=obs, noise=0.0), agent, "approx")
     if obs == "pixels":
         config = replace(config, task=replace(config.task, noise=0.02))
+    repeat = 1 if task == "trading" else config.task.action_repeat
     training = replace(
         config.training,
-        frames=1440,
-        seed_frames=160,
+        frames=180 * repeat,
+        seed_frames=20 * repeat,
         update_every=3,
-        eval_every=720,
-        checkpoint_every=96,
+        eval_every=90 * repeat,
+        checkpoint_every=12 * repeat,
         replay_capacity=90,
         replay=replay,
     )
@@ -85,7 +88,7 @@ class Runs:
     def command(self, *stages: dict[str, Any]) -> list[str]:
         """What makes a driver work through some stages."""
         driver = Path(__file__).with_name("driver.py")
-        return [sys.executable, str(driver), json.dumps(stages), self.config["task"]["obs"]]
+        return [sys.executable, str(driver), json.dumps(stages), self.config["task"]["obs"] or ""]
 
     def drive(self, *stages: dict[str, Any]) -> list[Left]:
         """Let the stages happen one after the other; none may end in a traceback."""

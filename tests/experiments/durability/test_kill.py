@@ -13,8 +13,9 @@ KINDS = [
     "state, sac, memory",
     "state, sac, disk",
     "state, drqv2, disk",
+    "trading, sac, memory",
 ]
-KILLS = 4  # of each kind: 20 in all
+KILLS = 4  # of each kind: 24 in all
 LOOP = "nearsym.training.loop.Trainer.run"
 STORES = ["state, sac, memory", "pixels, drqv2, disk"]
 
