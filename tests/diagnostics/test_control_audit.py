@@ -9,6 +9,7 @@ from nearsym.diagnostics.regions import Box
 from nearsym.envs.domains import DOMAINS
 from nearsym.groups.representation import from_matrices
 from nearsym.groups.symmetry import Symmetry
+from nearsym.layers.linear import characters
 
 QUICK = {"samples": 120, "longest": 40}
 SHARE = 0.03
@@ -66,6 +67,34 @@ def test_a_swapped_sign_in_any_observation_entry_is_wrong():
 def _turned(representation, entry):
     matrices = representation.matrices.copy()
     matrices[1, entry] *= -1
+    return from_matrices(representation.group, matrices, "mistaken")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", DOMAINS)
+def test_every_swapped_sign_is_wrong_and_named(task):
+    """Any entry of observation or action, under every character of the group, also beside a real
+    break of the symmetry."""
+    for variant in (None, "gravity"):
+        env = make(task, variant)
+        observation, action = env.domain.observation, env.domain.action
+        for character in characters(env.domain.group)[1:]:
+            for entry in range(observation.size):
+                env.symmetry = Symmetry(_twisted(observation, entry, character), action)
+                assert _named(env) == ("wrong", {("observation", entry)}), (variant, character)
+            for entry in range(action.size):
+                env.symmetry = Symmetry(observation, _twisted(action, entry, character))
+                assert _named(env) == ("wrong", {("action", entry)}), (variant, character)
+
+
+def _named(env):
+    found = audit_environment(env, **QUICK)
+    return found.verdict, {(mistake.part, mistake.index) for mistake in found.mistakes}
+
+
+def _twisted(representation, entry, character):
+    matrices = representation.matrices.copy()
+    matrices[:, entry] *= character[:, None]
     return from_matrices(representation.group, matrices, "mistaken")
 
 
