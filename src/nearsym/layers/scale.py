@@ -11,6 +11,7 @@ weights of each tap add up to 1, so a constant signal gives the same response at
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
@@ -19,20 +20,17 @@ from torch import Tensor, nn
 
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_relaxation, check_whole
-from nearsym.layers.constant import Constant
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.temporal import (
     check_length,
     check_padding,
+    check_reach,
     check_window,
-    convolve_each,
-    convolve_time,
     draw_,
     kernel_reach,
     known_length,
     new_length,
-    pad_time,
 )
 
 SCALES = (0.8, 0.98, 1.2)
@@ -92,18 +90,11 @@ class ScaleLiftingConv1d(nn.Module):
     ) -> Float[Tensor, "batch scale out_channels new_time"]:
         axes = (self.in_channels,)
         check_window("ScaleLiftingConv1d", x, axes, self.relaxed_time, self.filters)
-        if self.relaxed_time is not None:
-            x = (x.unsqueeze(1) * self.relaxed_time.unsqueeze(1)).flatten(1, 2)
-        bias = None if self.bias is None else self.bias.repeat(self.stretch.count)
-        y = convolve_time(self.stretch.pad(x), self.kernel(), bias)
-        return y.unflatten(1, (self.stretch.count, -1))
-
-    def kernel(self) -> Float[Tensor, "scale_out filters_in steps"]:
-        """The kernel of the plain convolution that this layer is."""
-        kernels = self.stretch(self.filters)  # (scale, l, out, in, steps)
+        table = self.stretch.table(x, self.relaxed_time)
         if self.relaxed_scale is not None:
-            kernels = kernels * self.relaxed_scale.t()[:, :, None, None, None]
-        return kernels.transpose(1, 2).flatten(2, 3).flatten(0, 1)
+            table = table * self.relaxed_scale[:, :, None, None, None]
+        y = convolve_taps(x, self.filters, table).transpose(1, 2)
+        return y if self.bias is None else y + self.bias.unsqueeze(-1)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape: every step in, every step and scale out."""
@@ -187,17 +178,20 @@ class ScaleConv1d(nn.Module):
     ) -> Float[Tensor, "batch scale out_channels new_time"]:
         axes = (self.stretch.count, self.in_channels)
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
-        # Channels first, then batch and time: mixing is one product for each filter, and the
-        # next layer finds its input in the order that it wants.
-        signal = x.flatten(1, 2).transpose(0, 1).unsqueeze(0)  # (1, scale·in, batch, time)
-        if self.relaxed_time is not None:
-            signal = signal * self.relaxed_time[:, None, None]
-        mixed = torch.bmm(self.mixing(), signal.flatten(2)).unflatten(2, (-1, x.shape[-1]))
-        kernel = self.stretch(self.temporal).transpose(0, 1).flatten(0, 2)  # (l·scale·out, steps)
-        y = convolve_each(self.stretch.pad(mixed.flatten(0, 1)), kernel)
-        y = y.unflatten(0, (len(self.filters), self.stretch.count, -1)).sum(0)
-        y = y.permute(2, 0, 1, 3)  # (batch, scale, out, time)
+        # Channels first, then batch and time: mixing is one product, and the next layer finds its
+        # input in the order that it wants.
+        signal = x.flatten(1, 2).transpose(0, 1).flatten(1)  # (scale·in, batch·time)
+        mixed = (self.mixing().flatten(0, 1) @ signal).unflatten(1, (-1, x.shape[-1]))
+        y = torch.bmm(mixed, self.bands(x)).unflatten(0, (len(self.filters), -1)).sum(0)
+        y = y.unflatten(0, (self.stretch.count, -1)).permute(2, 0, 1, 3)  # (batch, scale, out, …)
         return y if self.bias is None else y + self.bias.unsqueeze(-1)
+
+    def bands(self, x: Tensor) -> Float[Tensor, "filters_scale_out time new_time"]:
+        """Σ_j τ_l(j) w[l, s] φ(s − t − σ_i j): the temporal kernels as matrices from s to t."""
+        table = self.stretch.table(x, self.relaxed_time).expand(len(self.filters), -1, -1, -1, -1)
+        flat = table.transpose(1, 2).flatten(2)  # (l, tap, scale·time·new_time)
+        bands = torch.bmm(self.temporal, flat).unflatten(2, (self.stretch.count, x.shape[-1], -1))
+        return bands.transpose(1, 2).flatten(0, 2)
 
     def mixing(self) -> Float[Tensor, "filters scale_out scale_in"]:
         """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in)."""
@@ -218,14 +212,10 @@ class ScaleConv1d(nn.Module):
         return f"ScaleConv1d({_describe(self)})"
 
 
-class Stretch(nn.Module):
-    """Kernels of some taps at every scale: tap j stands at step σ_i·j.
-
-    stretched[i](u) = Σ_j φ(u − σ_i j) kernel(j)        φ(d) = max(0, 1 − |d|)
-    """
+class Stretch:
+    """Taps of a kernel at every scale: tap j stands at step σ_i·j."""
 
     def __init__(self, layer: str, scales: Sequence[float], kernel_size: int, padding: str):
-        super().__init__()
         check_whole(layer, kernel_size=kernel_size)
         check_padding(layer, padding)
         _check_scales(layer, scales)
@@ -235,25 +225,78 @@ class Stretch(nn.Module):
                 f"must be odd (or padding causal), got {kernel_size}."
             )
         self.scales, self.taps, self.padding = tuple(scales), kernel_size, padding
-        first, last = kernel_reach(kernel_size, padding)
-        places = np.array(scales)[:, None] * np.arange(first, last + 1)  # (scale, taps)
-        self.reach = int(np.floor(places.min())), int(np.ceil(places.max()))
-        steps = np.arange(self.reach[0], self.reach[1] + 1)
-        self.weights = Constant(np.maximum(0.0, 1 - np.abs(steps[:, None] - places[:, None])))
+        self.reach = reach_of(tap_places(scales, kernel_size, padding))
 
     @property
     def count(self) -> int:
         return len(self.scales)
 
-    def forward(self, kernel: Float[Tensor, "*any taps"]) -> Float[Tensor, "scale *any steps"]:
-        with torch.autocast(kernel.device.type, enabled=False):
-            return torch.einsum("...j,suj->s...u", kernel, self.weights())
-
-    def pad(self, x: Float[Tensor, "batch channels time"]) -> Tensor:
-        return pad_time(x, self.reach, self.padding)
+    def table(
+        self, x: Tensor, relaxed_time: Tensor | None
+    ) -> Float[Tensor, "filters scale tap time new_time"]:
+        """`read_taps` for windows like x, times the relaxed weights of the input steps."""
+        table = read_taps(self.scales, self.taps, self.padding, x).unsqueeze(0)
+        return table if relaxed_time is None else table * relaxed_time[:, None, None, :, None]
 
     def new_length(self, length: int) -> int:
         return new_length(length, self.reach, self.padding)
+
+
+def read_taps(
+    scales: tuple[float, ...], kernel_size: int, padding: str, like: Float[Tensor, "*any time"]
+) -> Float[Tensor, "scale tap time new_time"]:
+    """How far output t at scale i sees step s through tap j, for windows like this one.
+
+        table[i, j, s, t] = φ(s − t − σ_i j)        φ(d) = max(0, 1 − |d|)
+
+    On windows of days a product with this table is far cheaper than a convolution: a kernel of
+    few taps serves all scales, and relaxed weights ride on the table. It has length² entries.
+    """
+    return _table(scales, kernel_size, padding, like.shape[-1]).to(like)
+
+
+@torch.compiler.assume_constant_result  # it looks into no numpy
+def _table(scales: tuple[float, ...], kernel_size: int, padding: str, length: int) -> Tensor:
+    return _cached_table(scales, kernel_size, padding, length)
+
+
+@cache
+def _cached_table(scales: tuple[float, ...], kernel_size: int, padding: str, length: int) -> Tensor:
+    places = tap_places(scales, kernel_size, padding)
+    first, last = reach_of(places)
+    check_reach(length, (first, last), padding)
+    step = np.arange(length)
+    seen_from = np.arange(-first, length - last) if padding == "valid" else step
+    away = step[:, None] - seen_from - places[:, :, None, None]
+    laps = (-length, 0, length) if padding == "circular" else (0,)
+    table = sum(np.maximum(0.0, 1 - np.abs(away + lap)) for lap in laps)
+    return torch.from_numpy(np.asarray(table))
+
+
+def tap_places(scales: Sequence[float], kernel_size: int, padding: str) -> np.ndarray:
+    """Where each tap stands, relative to the output, as (scale, tap)."""
+    first, last = kernel_reach(kernel_size, padding)
+    return np.array(scales)[:, None] * np.arange(first, last + 1)
+
+
+def reach_of(places: np.ndarray) -> tuple[int, int]:
+    """The first and last step that taps at these places read."""
+    return int(np.floor(places.min())), int(np.ceil(places.max()))
+
+
+def convolve_taps(
+    x: Float[Tensor, "batch channels time"],
+    filters: Float[Tensor, "filters out channels tap"],
+    table: Float[Tensor, "filters scale tap time new_time"],
+) -> Float[Tensor, "batch out scale new_time"]:
+    """y[o, i, t] = Σ_l Σ_j Σ_s table_l[i, j, s, t] · Σ_c ψ_l[o, c, j] x[c, s].
+
+    First every tap of every filter at every step, then the steps: two products.
+    """
+    taps = x.transpose(1, 2) @ filters.permute(2, 1, 0, 3).flatten(1)  # (batch, time, out·l·tap)
+    rows = taps.unflatten(2, (filters.shape[1], -1)).permute(0, 2, 3, 1).flatten(2)
+    steps = table.permute(0, 2, 3, 1, 4).flatten(3).flatten(0, 2)  # (l·tap·time, scale·new_time)
+    return (rows @ steps).unflatten(2, (table.shape[1], -1))
 
 
 def _restart(bias: Tensor | None, time: Tensor | None, scale: Tensor | None) -> None:

@@ -166,12 +166,7 @@ def kernel_reach(kernel_size: int, padding: str) -> tuple[int, int]:
 
 def pad_time(x: Tensor, reach: tuple[int, int], padding: str) -> Tensor:
     """What stands before and after the window, on the last axis of (batch, channels, time)."""
-    needed = reach[1] - reach[0] + 1
-    if x.shape[-1] < needed and padding in ("valid", "circular"):
-        raise UsageError(
-            f"A kernel reaches over {needed} steps, more than the window's {x.shape[-1]}: with "
-            f'padding "{padding}" it needs a longer window or fewer taps.'
-        )
+    check_reach(x.shape[-1], reach, padding)
     if padding == "valid":
         return x
     sides = (-reach[0], reach[1])
@@ -191,20 +186,6 @@ def convolve_time(
     return F.linear(taps, kernel.transpose(1, 2).flatten(1), bias).transpose(1, 2)
 
 
-def convolve_each(
-    x: Float[Tensor, "channels batch time"], kernel: Float[Tensor, "channels size"]
-) -> Float[Tensor, "channels batch new_time"]:
-    """Each channel with a kernel of its own, as products with the band matrices of the kernels."""
-    size, length = kernel.shape[1], x.shape[2]
-    count = length - size + 1
-    steps = torch.arange(length, device=x.device)[:, None]
-    tap = steps - torch.arange(count, device=x.device)  # [s, t] -> s − t
-    outside = (tap < 0) | (tap >= size)
-    padded = F.pad(kernel, (0, 1))  # a last tap of zero for whatever lies outside
-    band = padded.index_select(1, tap.masked_fill(outside, size).flatten())
-    return torch.bmm(x, band.unflatten(1, (length, count)))
-
-
 def new_length(length: int, reach: tuple[int, int], padding: str) -> int:
     return length - (reach[1] - reach[0]) if padding == "valid" else length
 
@@ -217,6 +198,15 @@ def draw_(parameter: Tensor, gain: float, fan_in: int) -> None:
 def check_padding(layer: str, padding: str) -> None:
     if padding not in PADDINGS:
         raise unknown_name(f"padding of {layer}", padding, PADDINGS)
+
+
+def check_reach(length: int, reach: tuple[int, int], padding: str) -> None:
+    needed = reach[1] - reach[0] + 1
+    if length < needed and padding in ("valid", "circular"):
+        raise UsageError(
+            f"A kernel reaches over {needed} steps, more than the window's {length}: with "
+            f'padding "{padding}" it needs a longer window or fewer taps.'
+        )
 
 
 def check_length(layer: str, length: int | None, relaxed: bool) -> None:
