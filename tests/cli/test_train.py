@@ -40,6 +40,19 @@ MISTAKES = {
         [*CARTPOLE, "--obs", "state", "--layers", "steerable"],
         "Steerable layers read pixels",
     ),
+    "a size without pixels": (
+        [*CARTPOLE, "--obs", "state", "--size", 61],
+        "--size is about images: use it with --obs pixels",
+    ),
+    "background without pixels": (
+        [*CARTPOLE, "--obs", "state", "--background"],
+        "--background is about images",
+    ),
+    "steerable sit": (
+        [*CARTPOLE, "--model", "sit", "--layers", "steerable"],
+        "--layers steerable needs a group; the model sit has none",
+    ),
+    "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
     "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 69."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
     "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "Use --size 88."),

@@ -129,6 +129,7 @@ def configure(args: Train) -> Any:
         **trading,
     )
     model = args.model or default_model(task)
+    _refuse_pixel_options(args, obs, model)
     config = preset_config(args.preset, task, agent, model)
     if args.size is not None:
         config = replace(config, task=replace(config.task, size=args.size))
@@ -176,6 +177,15 @@ def _refuse_control_options(args: Train) -> None:
         if getattr(args, name) not in (None, False):
             build_env(TaskConfig(name=args.task or "")).close()  # a mistyped task comes first
             raise UsageError(f"--{name} belongs to the control tasks, not to {args.task}.")
+
+
+def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
+    """What would otherwise be ignored without a word."""
+    for name in ("size", "background"):
+        if obs == "state" and getattr(args, name) not in (None, False):
+            raise UsageError(f"--{name} is about images: use it with --obs pixels.")
+    if args.layers == "steerable" and model in ("none", "sit"):
+        raise UsageError(f"--layers steerable needs a group; the model {model} has none.")
 
 
 def _folder(args: Train) -> Path:

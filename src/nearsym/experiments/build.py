@@ -59,7 +59,8 @@ def _trading(task: TaskConfig, *, split: str = "train", **options: Any) -> gymna
     given: dict[str, Any] = {"data": task.data, "dates": task.split, "symmetry": task.symmetry}
     present = {name: value for name, value in given.items() if value is not None}
     present |= {"fill": task.fill, "late": task.late, "splits": task.splits}
-    return make(task.name, split=split, **(present | {"foresight": task.foresight} | options))
+    present |= {"foresight": task.foresight, "max_shares": task.max_shares}
+    return make(task.name, split=split, **(present | options))
 
 
 def has_pixels(task: str) -> bool:

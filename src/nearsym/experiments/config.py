@@ -49,6 +49,8 @@ class TaskConfig:
     """Trading: refuse or drop tickers that start late."""
     splits: str = "refuse"
     """Trading: refuse or accept jumps that look like unadjusted splits."""
+    max_shares: int = 100
+    """Trading: the largest order, in shares of a ticker a day."""
     foresight: bool = False
     """Trading: show tomorrow's returns too, to see whether an agent can use what it is told."""
 
