@@ -20,6 +20,7 @@ from nearsym.cli.train import Train, configure
 from nearsym.experiments.evaluation import evaluate_run
 from nearsym.experiments.portfolio import Metrics, markdown_table, summary_row
 from nearsym.experiments.run import resume, start, write_json
+from nearsym.layers.scale import SCALES
 from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/trading")
@@ -141,10 +142,13 @@ def draw_relaxed(plt: Any) -> None:
     for axes, ((symmetry, kind), title) in zip(panels, axes_titles.items(), strict=True):
         for seed in SEEDS:
             for i, (layer, weights) in enumerate(last_relaxed(symmetry, seed, kind)):
-                label_ = layer if seed == 0 else None
-                axes.plot(weights, "o-", ms=3, lw=1, color=f"C{i}", alpha=0.8, label=label_)
+                steps = range(1, len(weights) + 1) if kind == "time" else SCALES
+                style: dict[str, Any] = {"ms": 3, "lw": 1, "color": f"C{i}", "alpha": 0.8}
+                axes.plot(steps, weights, "o-", label=None if seed else layer, **style)
         axes.axhline(1.0, color="black", lw=0.6)
-        axes.set(title=title, xlabel="day of the window" if kind == "time" else "scale")
+        axes.set(title=title, xlabel="day of the window (the last is today)")
+        if kind == "scale":
+            axes.set(xlabel="scale", xticks=SCALES)
         axes.legend(fontsize=7)
     figure.savefig(IMAGES / "trading-relaxed.png", dpi=110)
 
@@ -158,7 +162,10 @@ def last_relaxed(symmetry: str, seed: int, kind: str) -> list[tuple[str, list[fl
         if name.startswith("relaxed/encoder."):
             layer, _, suffix = name.removeprefix("relaxed/encoder.").partition(".relaxed_")
             if (suffix or "time") == kind:
-                found.append((layer, weights[0]))
+                number = layer.removeprefix("layers.")
+                found.append(
+                    (f"layer {int(number) + 1}" if number.isdigit() else layer, weights[0])
+                )
     return found
 
 
