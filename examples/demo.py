@@ -26,7 +26,7 @@ FOLDER = Path("runs/demo")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--frames", type=int, default=12_000, help="length of each run")
+    parser.add_argument("--frames", type=int, default=24_000, help="length of each run")
     frames = parser.parse_args().frames
     runs = {model: train(model, frames) for model in MODELS}
     titles = ("model", "parameters", "best return", "last return", "seconds")
@@ -51,7 +51,7 @@ def train(model: str, frames: int) -> dict:
         eval_episodes=5,
     )
     folder = FOLDER / f"{model}-{frames}"
-    if (folder / "checkpoints").exists():
+    if (folder / "config.json").exists():
         return resume(folder)
     return start(configure(options), folder)
 

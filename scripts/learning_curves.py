@@ -84,7 +84,7 @@ def train(names: list[str]) -> None:
             folder = RUNS / name
             if (folder / "summary.json").exists():
                 continue
-            if any((folder / "checkpoints").glob("checkpoint-*")):
+            if (folder / "config.json").exists():
                 resume(folder)
             else:
                 start(configure(options), folder)

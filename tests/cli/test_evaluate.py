@@ -7,6 +7,10 @@ MISTAKES = {
     "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
     "no episodes": (["eval", "nowhere", "--episodes", "0"], "--episodes must be at least 1, got 0"),
     "one world": (["eval", "nowhere", "--shuffled", "1"], "at least 2 test periods, got 1"),
+    "a film of shuffled days": (
+        ["eval", "nowhere", "--shuffled", "5", "--video", "x.gif"],
+        "--shuffled takes only --checkpoint and --seed beside it",
+    ),
     "mistyped option": (["eval", "nowhere", "--episode", "3"], "Did you mean '--episodes'?"),
     "mistyped checkpoint": (["eval", "nowhere", "--checkpoint", "bset"], "Did you mean 'best'?"),
 }

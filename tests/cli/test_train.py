@@ -52,6 +52,10 @@ MISTAKES = {
         [*CARTPOLE, "--model", "sit", "--layers", "steerable"],
         "--layers steerable needs a group; the model sit has none",
     ),
+    "relax in trading": (
+        ["train", "trading", "--model", "approx", "--relax", "output"],
+        "--layers and --relax are about groups of images",
+    ),
     "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
     "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 69."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
@@ -129,6 +133,10 @@ def test_train_and_evaluate_with_json(command):
     other = command("train", "--resume", "run", "--model", "exact")
     assert other.code == 2
     assert "--resume takes everything from the run's config.json; leave out 'model'" in other.err
+
+    shorter = command("train", "--resume", "run", "--frames", 80)
+    assert shorter.code == 2
+    assert "run has done 480 frames already: --frames 80 is too few" in shorter.err
 
     longer = command("train", "--resume", "run", "--frames", 560, "--json")
     assert longer.code == 0

@@ -4,9 +4,13 @@ import json
 import shutil
 import sys
 import textwrap
+from types import SimpleNamespace
 
+import gymnasium
+import numpy as np
 import pytest
 
+from nearsym.cli.audit import _maker
 from nearsym.cli.main import run
 
 OWN = """
@@ -160,3 +164,17 @@ def test_a_run_with_a_broken_checkpoint(trained, tmp_path, capsys):
     assert "damaged or incomplete" in capsys.readouterr().err
     assert run(["audit", str(trained), "--variant", "gravity"]) == 2
     assert "--variant belongs to the audit of a task" in capsys.readouterr().err
+
+
+def test_a_trained_policy_acts_in_the_units_of_its_environment():
+    """Agents answer in [−1, 1] to float32; the audit steps an environment that may want neither."""
+    seen = []
+
+    def answer(obs):
+        seen.append(obs.dtype)
+        return np.ones((1, 1), np.float32)
+
+    box = gymnasium.spaces.Box(-2.0, 4.0, (1,), np.float64)
+    policy = _maker(SimpleNamespace(policy=answer))(SimpleNamespace(action_space=box), None)
+    assert policy(np.zeros(3)) == [4.0]
+    assert seen == [np.float32]

@@ -30,10 +30,10 @@ def pixels(tmp_path_factory):
     return _trained(tmp_path_factory, preset_config, task, "drqv2", 320)
 
 
-def _trained(tmp_path_factory, preset_config, task, agent, frames):
+def _trained(tmp_path_factory, preset_config, task, agent, frames, model="approx"):
     from dataclasses import replace
 
-    config = preset_config("smoke", task, agent, "approx")
+    config = preset_config("smoke", task, agent, model)
     folder = tmp_path_factory.mktemp("runs") / "run"
     training = replace(config.training, frames=frames, seed_frames=frames - 40)
     start(replace(config, training=training), folder)
@@ -100,10 +100,40 @@ def trader(tmp_path_factory):
     from nearsym.experiments.config import TaskConfig
     from nearsym.experiments.presets import preset_config
 
-    return _trained(tmp_path_factory, preset_config, TaskConfig(name="trading"), "sac", 150)
+    task = TaskConfig(name="trading")
+    return _trained(tmp_path_factory, preset_config, task, "sac", 150, "none")
 
 
-def test_nothing_can_be_earned_where_nothing_can_be_known(trader):
+def test_a_trader_beside_its_baselines(trader):
+    result = evaluate_run(trader, episodes=2)
+    assert len(result["value"]) == len(result["costs"]) == 2
+    assert len(result["value"][0]) == len(result["dates"])
+    assert result["dates"][0] == "2021-01-04"
+    assert result["value"][0][0] == 1_000_000
+    names = [row["name"] for row in result["metrics"]]
+    assert names[:3] == ["none, sampled", "none, mean policy", "uniform"]
+    sampled = result["metrics"][0]
+    assert sampled["final_value"]["mean"] == pytest.approx(
+        np.mean([v[-1] for v in result["value"]])
+    )
+    assert result == evaluate_run(trader, episodes=2)
+    other = evaluate_run(trader, episodes=2, seed=7)
+    assert other["value"] != result["value"]  # a seed decides what the policy draws
+    assert other["metrics"][1:] == result["metrics"][1:]
+
+
+def test_prices_that_have_changed(trader):
+    path = trader / "config.json"
+    before = path.read_text()
+    path.write_text(before.replace('"data_sha256": "', '"data_sha256": "0'))
+    try:
+        with pytest.raises(UsageError, match="The prices are not those that"):
+            evaluate_run(trader, episodes=1)
+    finally:
+        path.write_text(before)
+
+
+def test_worlds_where_nothing_can_be_known(trader):
     result = evaluate_shuffled(trader, worlds=3)
     assert len(result["excess"]) == result["worlds"] == 3
     assert len(set(result["excess"])) == 3

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.wrappers import TimeLimit
 from tqdm import tqdm
 
 from nearsym.errors import UsageError
@@ -238,14 +239,15 @@ def test_the_bar_shows_returns_and_losses(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [14, 20, 30, 44])
-def test_resuming_gives_the_rest_bit_for_bit(tmp_path, cut):
-    go(make(tmp_path / "whole"))
-    first = make(tmp_path / "cut", stop=lambda: first.state.frames >= cut)
+@pytest.mark.parametrize("around", [lambda env: env, lambda env: TimeLimit(env, 3)])
+def test_resuming_gives_the_rest_bit_for_bit(tmp_path, cut, around):
+    go(make(tmp_path / "whole", env=around(Walk())))
+    first = make(tmp_path / "cut", env=around(Walk()), stop=lambda: first.state.frames >= cut)
     with pytest.raises(Interrupted):
         go(first)
     assert max(first.store.saved) == cut
     saved = first.store.saved[cut]
-    second = make(tmp_path / "cut", agent=Diary(), at=saved["log"])
+    second = make(tmp_path / "cut", env=around(Walk()), agent=Diary(), at=saved["log"])
     second.replay.restore(saved["replay"], tmp_path / "cut" / "replay")
     second.load_state_dict(saved)
     go(second)

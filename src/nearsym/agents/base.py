@@ -17,6 +17,8 @@ class Agent(Protocol):
     """What the training loop needs of an agent."""
 
     networks: ActorCritic
+    generator: torch.Generator
+    """Where everything random that the agent does comes from."""
 
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
         """An exploring action for one observation, at this agent step of training."""

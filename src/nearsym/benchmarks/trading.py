@@ -18,6 +18,7 @@ from nearsym.training.allocator import keep_freed_memory
 
 STOCKS, WINDOW, INDICATORS = 30, 9, 8
 TARGET = 10_000.0
+VALIDATION_DAYS = 505  # of the embedded data, played at every evaluation
 MODELS = (("none", "T"), ("exact", "T"), ("approx", "T"), ("exact", "ST"), ("approx", "ST"))
 
 
@@ -46,10 +47,11 @@ def _learning(quick: bool) -> list[dict[str, Any]]:
         times = LoopTimes.of(preset_config("laptop", task, "sac", model), quick)
         label = model if model == "none" else f"{model} {symmetry}"
         found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))
-        frames = times.config.training.frames
-        name = f"trading, {frames:,} days, {label} / 15 minutes"
-        target = None if quick else 1.0
-        runs.append(ratio_row(name, [frames * times.per_frame], [15 * 60.0], target))
+        training = times.config.training
+        evaluated = training.frames // training.eval_every * VALIDATION_DAYS
+        seconds = training.frames * times.per_frame + evaluated * times.step
+        name = f"trading, {training.frames:,} days, {label} / 15 minutes"
+        runs.append(ratio_row(name, [seconds], [15 * 60.0], None if quick else 1.0))
     return found + runs
 
 

@@ -128,8 +128,23 @@ def _with_policy(args: Audit) -> tuple[Any, Any]:
 
 
 def _maker(agent: Any) -> Any:
-    """A trained agent as a policy for every episode."""
-    return lambda env, rng: lambda obs: agent.policy(obs[None])[0]
+    """A trained agent as a policy for every episode.
+
+    An agent acts in [−1, 1] and reads float32 vectors (`experiments.build`); an audit steps the
+    environment itself, which may do neither.
+    """
+    import numpy as np
+
+    from nearsym.diagnostics.policies import from_unit
+
+    def make(env: Any, rng: Any) -> Any:
+        def act(obs: np.ndarray) -> np.ndarray:
+            seen = obs if obs.dtype == np.uint8 else obs.astype(np.float32)
+            return from_unit(env.action_space, agent.policy(seen[None])[0])
+
+        return act
+
+    return make
 
 
 def _audit_run(args: Audit) -> dict[str, Any]:

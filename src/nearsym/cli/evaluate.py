@@ -40,6 +40,8 @@ def run(args: Evaluate) -> dict[str, Any]:
     if args.shuffled is not None:
         if args.shuffled < 2:
             raise UsageError(f"--shuffled needs at least 2 test periods, got {args.shuffled}.")
+        if args.noise is not None or args.video is not None or args.sample:
+            raise UsageError("--shuffled takes only --checkpoint and --seed beside it.")
         return evaluate_shuffled(
             Path(args.run), worlds=args.shuffled, checkpoint=args.checkpoint, seed=args.seed
         )
@@ -61,8 +63,8 @@ def show(result: dict[str, Any]) -> None:
     if "excess" in result:
         low, high = result["excess_ci95"]
         print(
-            f"Excess over uniform holding in {result['worlds']} unpredictable test periods: "
-            f"{result['excess_mean']:+.2f} % of the starting cash "
+            f"Excess over uniform holding, both before fees, in {result['worlds']} unpredictable "
+            f"test periods: {result['excess_mean']:+.2f} % of the starting cash "
             f"(95 % interval {low:+.2f} to {high:+.2f}, Student's t)"
         )
         return

@@ -110,7 +110,7 @@ def show(result: dict[str, Any]) -> None:
 
 def configure(args: Train) -> Any:
     """The full configuration that the options mean."""
-    from nearsym.experiments.build import default_model, resolve_precision
+    from nearsym.experiments.build import default_model
     from nearsym.experiments.config import TaskConfig
     from nearsym.experiments.presets import preset_config
 
@@ -148,7 +148,7 @@ def configure(args: Train) -> Any:
         training=replace(config.training, **training),
         seed=args.seed,
         threads=args.threads,
-        precision=resolve_precision(args.precision, args.device),
+        precision=_precision(args),
         device=args.device,
     )
 
@@ -179,6 +179,15 @@ def _refuse_control_options(args: Train) -> None:
             raise UsageError(f"--{name} belongs to the control tasks, not to {args.task}.")
 
 
+def _precision(args: Train) -> str:
+    """bfloat16 would round a day's move of a price away, so `auto` is for other tasks."""
+    from nearsym.experiments.build import resolve_precision
+
+    if args.task == "trading" and args.precision == "auto":
+        return "fp32"
+    return resolve_precision(args.precision, args.device)
+
+
 def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
     """What would otherwise be ignored without a word."""
     for name in ("size", "background"):
@@ -186,6 +195,8 @@ def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
             raise UsageError(f"--{name} is about images: use it with --obs pixels.")
     if args.layers == "steerable" and model in ("none", "sit"):
         raise UsageError(f"--layers steerable needs a group; the model {model} has none.")
+    if args.task == "trading" and (args.layers == "steerable" or args.relax is not None):
+        raise UsageError("--layers and --relax are about groups of images; trading has none.")
 
 
 def _folder(args: Train) -> Path:

@@ -46,7 +46,7 @@ def swinging(env: gym.Env, rng: np.random.Generator) -> Policy:
         step += 1
         wave = np.sign(np.sin(2 * np.pi * step / period + phase))
         noisy = np.clip(wave + 0.3 * rng.standard_normal(space.shape), -1, 1)
-        return _from_unit(space, noisy)
+        return from_unit(space, noisy)
 
     return act
 
@@ -65,7 +65,7 @@ def feedback(env: gym.Env, rng: np.random.Generator) -> Policy:
         nonlocal second_moment
         second_moment = np.maximum(0.999 * second_moment, np.square(obs, dtype=np.float64))
         drive = weights @ (obs / np.sqrt(second_moment))
-        return _from_unit(space, np.tanh(drive + 0.3 * rng.standard_normal(space.shape)))
+        return from_unit(space, np.tanh(drive + 0.3 * rng.standard_normal(space.shape)))
 
     return act
 
@@ -87,7 +87,7 @@ def draw_action(space: gym.Space, rng: np.random.Generator) -> Any:
     return np.where(bounded, inside, free).astype(space.dtype)
 
 
-def _from_unit(space: gym.spaces.Box, action: np.ndarray) -> np.ndarray:
+def from_unit(space: gym.spaces.Box, action: np.ndarray) -> np.ndarray:
     """From [−1, 1] to the box."""
     middle, half = (space.high + space.low) / 2.0, (space.high - space.low) / 2.0
     return (middle + half * action).astype(space.dtype)

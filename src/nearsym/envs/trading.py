@@ -41,7 +41,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
     before the episode show the starting cash. All features lie in [−10, 10].
 
     Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
-    is filled. Reward: 100·(V' − V)/c₀. The last day of the part truncates; nothing terminates.
+    is filled. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part truncates; nothing
+    terminates.
 
     `info` carries `value`, `cash`, `shares`, `costs` and `turnover` (traded money over value) of
     the step and the `date` that the observation ends on.
@@ -64,9 +65,10 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         indicators: Sequence[str] | None = None,
         random_start: bool = False,
         episode_days: int | None = None,
+        reward_scale: float = 1.0,
         foresight: bool = False,
     ):
-        _check_options(table, window, fill, temporal, cost, max_shares, cash)
+        _check_options(table, window, fill, temporal, cost, max_shares, cash, reward_scale)
         self.table = table
         self.dates = dates
         self.part = part
@@ -83,6 +85,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         """Indicators that the data does not allow."""
         self.random_start = random_start
         self.episode_days = episode_days
+        self.reward_scale = reward_scale
         self.foresight = foresight
 
         market = market_features(table, dates, indicators=indicators, foresight=foresight)
@@ -136,7 +139,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         before = self._value
         self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
         self._settle()
-        reward = _PERCENT * (self._value - before) / self.initial_cash
+        gain = (self._value - before) / self.initial_cash
+        reward = self.reward_scale * _PERCENT * gain
         info = self._info(filled.costs, filled.volume / before)
         return self.observe(), reward, False, tomorrow == self._end, info
 
@@ -261,10 +265,10 @@ def make_trading(
     `Split.parse`). `tickers`, `start`, `end`, `late`, `splits` as in `load_prices`; the other
     options are those of `TradingEnv`.
     """
-    known = inspect.signature(TradingEnv).parameters
+    known = _option_names()
     for name in options:
         if name not in known:
-            raise unknown_name("option of trading", name, _option_names())
+            raise unknown_name("option of trading", name, known)
     loading: dict[str, Any] = {
         "tickers": tickers,
         "start": start,
@@ -313,6 +317,7 @@ def _check_options(
     cost: float,
     max_shares: int,
     cash: float,
+    reward_scale: float,
 ) -> None:
     if fill not in ("close", "next_open"):
         raise unknown_name("fill", fill, ("close", "next_open"))
@@ -328,6 +333,7 @@ def _check_options(
         ("cost", cost, 0 <= cost < 1, "in [0, 1), a fraction of the traded money"),
         ("max_shares", max_shares, max_shares >= 1, "at least 1"),
         ("cash", cash, np.isfinite(cash) and cash > 0, "positive"),
+        ("reward_scale", reward_scale, 0 < reward_scale < np.inf, "positive"),
     ):
         if not good:
             raise UsageError(f"{name} must be {wanted}, got {value}.")

@@ -60,6 +60,9 @@ def _trading(task: TaskConfig, *, split: str = "train", **options: Any) -> gymna
     present = {name: value for name, value in given.items() if value is not None}
     present |= {"fill": task.fill, "late": task.late, "splits": task.splits}
     present |= {"foresight": task.foresight, "max_shares": task.max_shares}
+    present |= {"reward_scale": task.reward_scale}
+    if split == "train" and task.episode_days is not None:
+        present |= {"random_start": True, "episode_days": task.episode_days}
     return make(task.name, split=split, **(present | options))
 
 

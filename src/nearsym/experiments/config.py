@@ -51,6 +51,11 @@ class TaskConfig:
     """Trading: refuse or accept jumps that look like unadjusted splits."""
     max_shares: int = 100
     """Trading: the largest order, in shares of a ticker a day."""
+    reward_scale: float = 1.0
+    """Trading: the reward for a gain of one per cent of the starting cash."""
+    episode_days: int | None = None
+    """Trading: train on episodes of so many days that start anywhere in the training part; None
+    for the whole part, from its first day."""
     foresight: bool = False
     """Trading: show tomorrow's returns too, to see whether an agent can use what it is told."""
 

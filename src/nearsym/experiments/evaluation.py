@@ -16,7 +16,7 @@ from nearsym.experiments.baselines import baseline_tracks, hold
 from nearsym.experiments.build import build_env, has_pixels
 from nearsym.experiments.config import RunConfig
 from nearsym.experiments.portfolio import Track, mean_ci95, metrics, summary_row
-from nearsym.experiments.run import load_agent, read_config
+from nearsym.experiments.run import check_data, load_agent, read_config
 from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
 
 
@@ -39,7 +39,9 @@ def evaluate_run(
     torch.set_num_threads(config.threads)  # as in training: the same numbers to the last bit
     trading = config.task.name == TRADING
     env = _environment(config, noise, filmed=video is not None)
+    check_data(folder, env)
     _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
+    agent.generator.manual_seed(seed)  # what a sampled policy draws
     film = None if video is None else _Film(env, video)
     played = _play(
         agent, env, episodes, seed, sample=sample or trading, keep_infos=trading, film=film
@@ -68,16 +70,19 @@ def evaluate_shuffled(
     """Trade, sampling the policy, in test periods that cannot be predicted, against holding.
 
     Each world is the test part with every ticker's mean return removed and its days drawn at
-    random (`shuffled_returns`). There every policy earns nothing but its costs on average, so the
-    excess over uniform holding, in per cent of the starting cash, has mean 0 or less; an interval
-    (Student's t over worlds) that lies above 0 means that something leaks.
+    random (`shuffled_returns`). There no policy earns anything before fees on average, if orders
+    are filled at the close. So its excess over uniform holding, both before fees and in per cent
+    of the starting cash, has mean 0; an interval (Student's t over worlds) that lies above 0 means
+    that something leaks.
     """
     config = read_config(folder)
     if config.task.name != TRADING:
         raise UsageError(f"--shuffled belongs to the task trading, not to {config.task.name}.")
     torch.set_num_threads(config.threads)
     env = build_env(config.task, split="test")
+    check_data(folder, env)
     _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
+    agent.generator.manual_seed(seed)
     real: Any = env.unwrapped
     excess = []
     for world in tqdm(range(seed, seed + worlds), unit="world"):
@@ -91,7 +96,8 @@ def evaluate_shuffled(
             keep_infos=True,
         )
         held = _held_uniformly(shuffled.unwrapped)
-        excess.append(100 * (episode.infos[-1]["value"] - held.value[-1]) / real.initial_cash)
+        traded = Track.from_infos("agent", episode.infos)
+        excess.append(100 * (_before_fees(traded) - _before_fees(held)) / real.initial_cash)
     mean, interval = mean_ci95(excess)
     return {
         "excess_mean": mean,
@@ -161,6 +167,10 @@ def _portfolio(
         "costs": [track.costs.tolist() for track in tracks],
         "metrics": rows,
     }
+
+
+def _before_fees(track: Track) -> float:
+    return float(track.value[-1] + track.costs.sum())
 
 
 def _held_uniformly(task: Any) -> Track:

@@ -27,7 +27,7 @@ from nearsym.training import atomic
 from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.evaluate import rollouts
-from nearsym.training.log import RunLog
+from nearsym.training.log import RunLog, read_metrics
 from nearsym.training.loop import Interrupted, Trainer
 from nearsym.training.replay import Replay
 from nearsym.training.runlock import RunLock
@@ -55,16 +55,26 @@ def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
     """
     config = read_config(folder)
     if frames is not None:
+        _check_longer(folder, frames)
         config = replace(config, training=replace(config.training, frames=frames))
     with RunLock(folder):
         built = _build(config)
-        _check_data(folder, built[0])
+        check_data(folder, built[0])
         if frames is not None:  # the next --resume goes on to here too
             saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             write_json(folder / "config.json", saved | {"config": to_plain(config)})
         saved_something = any((folder / "checkpoints").glob("*.ckpt"))
         begun = saved_something or (folder / "summary.json").exists()
         return _train(config, folder, *built, resume=begun)
+
+
+def _check_longer(folder: Path, frames: int) -> None:
+    """A run cannot end before where it stands."""
+    path = folder / "metrics.jsonl"
+    rows = list(read_metrics(path)) if path.is_file() else []
+    done = max((row["frames"] for row in rows), default=0)
+    if frames < done:
+        raise UsageError(f"{folder} has done {done} frames already: --frames {frames} is too few.")
 
 
 def read_config(folder: Path) -> RunConfig:
@@ -124,7 +134,7 @@ def _data_hash(env: gymnasium.Env) -> str | None:
     return None if table is None else table.sha256
 
 
-def _check_data(folder: Path, env: gymnasium.Env) -> None:
+def check_data(folder: Path, env: gymnasium.Env) -> None:
     """Prices that have changed since the run began would make it another run."""
     plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if plain.get("data_sha256") != _data_hash(env):

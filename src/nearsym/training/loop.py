@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
+from gymnasium.wrappers import TimeLimit
 from torch import Tensor
 from tqdm import tqdm
 
@@ -237,6 +238,7 @@ class Trainer:
             "agent": self.agent.state_dict(),
             "rng": generator_state(self.rng),
             "environment": env.get_state() if hasattr(env, "get_state") else None,
+            "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
         }
@@ -255,4 +257,16 @@ class Trainer:
             self._start_episode()
         else:
             self.env.unwrapped.set_state(state["environment"])  # type: ignore[attr-defined]
+            for limit, elapsed in zip(_time_limits(self.env), state["elapsed"], strict=True):
+                limit._elapsed_steps = elapsed
             self.obs = state["obs"]
+
+
+def _time_limits(env: gymnasium.Env) -> list[TimeLimit]:
+    """Gymnasium's counters of steps around an environment, which are no part of its own state."""
+    found = []
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, TimeLimit):
+            found.append(env)
+        env = env.env
+    return found
