@@ -1,5 +1,7 @@
 """The control tasks: originals exact, variants approximate, swapped signs wrong and named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,16 @@ def test_originals_are_exact(task):
 )
 def test_variants_are_approximate(task, variant):
     assert audit_environment(make(task, variant), **QUICK).verdict == "approximate"
+
+
+@pytest.mark.parametrize("variant", [None, "gravity", "wear"])
+def test_above_the_smallest_epsilon_everything_holds(variant):
+    found = audit_environment(make("cartpole-swingup", variant), **QUICK)
+    smallest = found.smallest_epsilon
+    assert (smallest > 0) == (variant is not None)
+    assert replace(found, epsilon=smallest + 1e-9).stabilizer == list(found.group.elements)
+    if variant is not None:
+        assert replace(found, epsilon=smallest).stabilizer == ["e"]
 
 
 @pytest.mark.parametrize("task", ["cartpole-swingup", "ball_in_cup-catch"])

@@ -116,8 +116,8 @@ class EnvironmentAudit:
 
     @property
     def smallest_epsilon(self) -> float:
-        """The least ε, in mean steps, within which every element holds on average."""
-        return max((e.eps_p_relative.mean for e in self.elements), default=0.0)
+        """The ε above which no element is strongly broken: the stabilizer is then all of G."""
+        return max((e.strength.level for e in self.elements), default=0.0)
 
 
 def audit_environment(

@@ -45,10 +45,14 @@ class Strength:
     reward_error: float
     """Mean reward difference over all samples, in mean deviations of the reward."""
 
+    @property
+    def level(self) -> float:
+        """The largest ε at which it counts as strongly broken; 0 if it fails almost nowhere."""
+        return max(self.step_error, self.reward_error) if self.broken_share >= SOME else 0.0
+
     def strong(self, epsilon: float) -> bool:
         """Whether it is strongly broken."""
-        dynamics = self.step_error >= epsilon and self.broken_share >= SOME
-        return dynamics or (self.reward_error >= epsilon and self.broken_share >= SOME)
+        return self.level >= epsilon
 
 
 def decide(
