@@ -11,7 +11,6 @@ weights of each tap add up to 1, so a constant signal gives the same response at
 """
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import torch
@@ -225,7 +224,10 @@ class Stretch:
                 f"must be odd (or padding causal), got {kernel_size}."
             )
         self.scales, self.taps, self.padding = tuple(scales), kernel_size, padding
-        self.reach = reach_of(tap_places(scales, kernel_size, padding))
+        first, last = kernel_reach(kernel_size, padding)
+        places = np.array(scales)[:, None] * np.arange(first, last + 1)
+        self.reach = int(np.floor(places.min())), int(np.ceil(places.max()))
+        self.places = tuple(map(tuple, places.tolist()))
 
     @property
     def count(self) -> int:
@@ -235,7 +237,7 @@ class Stretch:
         self, x: Tensor, relaxed_time: Tensor | None
     ) -> Float[Tensor, "filters scale tap time new_time"]:
         """`read_taps` for windows like x, times the relaxed weights of the input steps."""
-        table = read_taps(self.scales, self.taps, self.padding, x).unsqueeze(0)
+        table = read_taps(self.places, self.reach, self.padding, x).unsqueeze(0)
         return table if relaxed_time is None else table * relaxed_time[:, None, None, :, None]
 
     def new_length(self, length: int) -> int:
@@ -243,7 +245,10 @@ class Stretch:
 
 
 def read_taps(
-    scales: tuple[float, ...], kernel_size: int, padding: str, like: Float[Tensor, "*any time"]
+    places: tuple[tuple[float, ...], ...],
+    reach: tuple[int, int],
+    padding: str,
+    like: Float[Tensor, "*any time"],
 ) -> Float[Tensor, "scale tap time new_time"]:
     """How far output t at scale i sees step s through tap j, for windows like this one.
 
@@ -252,36 +257,15 @@ def read_taps(
     On windows of days a product with this table is far cheaper than a convolution: a kernel of
     few taps serves all scales, and relaxed weights ride on the table. It has length² entries.
     """
-    return _table(scales, kernel_size, padding, like.shape[-1]).to(like)
-
-
-@torch.compiler.assume_constant_result  # it looks into no numpy
-def _table(scales: tuple[float, ...], kernel_size: int, padding: str, length: int) -> Tensor:
-    return _cached_table(scales, kernel_size, padding, length)
-
-
-@cache
-def _cached_table(scales: tuple[float, ...], kernel_size: int, padding: str, length: int) -> Tensor:
-    places = tap_places(scales, kernel_size, padding)
-    first, last = reach_of(places)
-    check_reach(length, (first, last), padding)
-    step = np.arange(length)
-    seen_from = np.arange(-first, length - last) if padding == "valid" else step
-    away = step[:, None] - seen_from - places[:, :, None, None]
-    laps = (-length, 0, length) if padding == "circular" else (0,)
-    table = sum(np.maximum(0.0, 1 - np.abs(away + lap)) for lap in laps)
-    return torch.from_numpy(np.asarray(table))
-
-
-def tap_places(scales: Sequence[float], kernel_size: int, padding: str) -> np.ndarray:
-    """Where each tap stands, relative to the output, as (scale, tap)."""
-    first, last = kernel_reach(kernel_size, padding)
-    return np.array(scales)[:, None] * np.arange(first, last + 1)
-
-
-def reach_of(places: np.ndarray) -> tuple[int, int]:
-    """The first and last step that taps at these places read."""
-    return int(np.floor(places.min())), int(np.ceil(places.max()))
+    length = like.shape[-1]
+    check_reach(length, reach, padding)
+    step = torch.arange(length, device=like.device)
+    seen_from = step[-reach[0] : length - reach[1]] if padding == "valid" else step
+    taps = torch.tensor(places, dtype=torch.float64, device=like.device)
+    away = step[:, None] - seen_from - taps[:, :, None, None]
+    if padding == "circular":  # the shorter way round
+        away = torch.remainder(away + length / 2, length) - length / 2
+    return (1 - away.abs()).clamp(min=0).to(like.dtype)
 
 
 def convolve_taps(
