@@ -112,7 +112,9 @@ def small(**changes):
     return TrainingConfig(**options | changes)
 
 
-def make(folder, *, env=None, agent=None, config=None, stop=lambda: False, scores=None, at=0):
+def make(
+    folder, *, env=None, agent=None, config=None, stop=lambda: False, scores=None, at=0, threads=1
+):
     folder.mkdir(exist_ok=True)
     replay = Replay(
         capacity=100, obs_shape=(2,), obs_dtype=np.float32, action_size=1, nstep=2, discount=0.9
@@ -134,6 +136,7 @@ def make(folder, *, env=None, agent=None, config=None, stop=lambda: False, score
         config=small() if config is None else config,
         rng=np.random.default_rng(1),
         first_seed=3,
+        arithmetic={"threads": threads},
         stop_requested=stop,
     )
 
@@ -252,6 +255,16 @@ def test_resuming_gives_the_rest_bit_for_bit(tmp_path, cut, around):
     second.load_state_dict(saved)
     go(second)
     assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
+
+
+def test_other_arithmetic_is_refused(tmp_path):
+    first = make(tmp_path / "run")
+    go(first)
+    saved = first.store.saved[max(first.store.saved)]
+    other = make(tmp_path / "other", threads=2)
+    with pytest.raises(UsageError, match="begun with threads 1 and is to go on with 2"):
+        other.load_state_dict(saved)
+    other.log.close()
 
 
 def test_an_interrupted_evaluation_is_made_up_for(tmp_path):

@@ -172,6 +172,7 @@ def _train(
             config=config.training,
             rng=np.random.default_rng(seeds["replay"]),
             first_seed=seeds["environment"],
+            arithmetic={"threads": config.threads, "precision": config.precision},
             stop_requested=stop_requested,
         )
         if saved is not None:

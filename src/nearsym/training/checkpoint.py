@@ -20,7 +20,7 @@ from nearsym.training import atomic
 from nearsym.training.plain import pack, unpack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
-FORMAT = b"nearsym-checkpoint-1"
+FORMAT = b"nearsym-checkpoint-2"
 _DIGEST = 64  # hexadecimal digits of a SHA-256
 
 

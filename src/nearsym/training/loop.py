@@ -99,7 +99,8 @@ class Trainer:
     argument now and then, which raises `Interrupted` where somebody asked to stop.
 
     Repeats exactly for a seed: the randomness of acting and updating is the agent's generator,
-    that of sampling `rng`, that of the task the environment's own.
+    that of sampling `rng`, that of the task the environment's own. `arithmetic` names what else
+    the last bit depends on (threads, precision): it is saved, and has to be the same on resuming.
     """
 
     def __init__(
@@ -114,12 +115,13 @@ class Trainer:
         config: TrainingConfig,
         rng: np.random.Generator,
         first_seed: int,
+        arithmetic: dict[str, Any],
         stop_requested: Callable[[], bool] = lambda: False,
     ):
         self.env, self.agent, self.replay = env, agent, replay
         self.evaluate, self.log, self.store = evaluate, log, store
         self.config, self.rng = config, rng
-        self.first_seed = first_seed
+        self.first_seed, self.arithmetic = first_seed, arithmetic
         self.stop_requested = stop_requested
         self.state = LoopState()
         self.obs: np.ndarray | None = None
@@ -241,6 +243,7 @@ class Trainer:
             "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
+            "arithmetic": self.arithmetic,
         }
         self.store.save(state, self.state.frames, best=best)
 
@@ -249,6 +252,13 @@ class Trainer:
 
         An environment that cannot set its state starts a new episode instead.
         """
+        for name, now in self.arithmetic.items():
+            before = state["arithmetic"].get(name)
+            if before != now:
+                raise UsageError(
+                    f"The run was begun with {name} {before} and is to go on with {now}, which "
+                    "would give other numbers. Put config.json back."
+                )
         self.state = LoopState(**state["loop"])
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])
