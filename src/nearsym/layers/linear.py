@@ -96,13 +96,13 @@ class GroupLinear(nn.Module):
         n = self.group.order
         if self.signs is None:
             return (x.flatten(-2) @ self._matrix(filters)).unflatten(-1, (n, -1))
+        if n == 1:
+            return (x if relaxed is None else x * relaxed) @ filters[0]
         into = outof = self.signs  # (character, element)
         if relaxed is not None and self.relax == "input":
             into = into * relaxed
         elif relaxed is not None:
             outof = outof * relaxed
-        if n == 1:
-            return (x if relaxed is None else x * relaxed) @ filters[0]
         rows = x.reshape(-1, *x.shape[-2:])
         x_hat = torch.einsum("kh,bhi->kbi", into, rows)
         y_hat = torch.bmm(x_hat, filters)  # one product for each character
