@@ -155,6 +155,40 @@ def test_a_run(trained, capsys):
     assert "Verdict: exact" in capsys.readouterr().out
 
 
+def test_a_run_where_states_cannot_be_set(own, tmp_path, capsys):
+    folder = tmp_path / "run"
+    arguments = ["--preset", "smoke", "--frames", "600", "--out", str(folder)]
+    assert run(["train", f"{own}:Closed", *arguments]) == 0
+    capsys.readouterr()
+    assert run(["audit", str(folder), "--samples", "200", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert "nearsym: No verdict: the environment has no get_state and no set_state" in captured.err
+    found = json.loads(captured.out)
+    assert found["verdict"] is None
+    assert found["alpha"] is None
+    (element,) = found["elements"]
+    assert element["floor_p"]["mean"] > 0
+    assert element["policy"]["mean_ci95"][0] <= element["policy"]["mean"]
+    assert found["q_gap"]["largest"] > 0
+    assert run(["audit", str(folder), "--samples", "200"]) == 2
+    assert "no α, which needs steps from s and g·s" in capsys.readouterr().out
+    assert run(["audit", str(folder), "--plot", str(tmp_path / "x.png")]) == 2
+    assert "--plot needs an environment whose state can be set" in capsys.readouterr().err
+
+
+def test_a_policy_brings_its_own_steps(trained, capsys):
+    full = "nearsym/cartpole-swingup-v0"
+    asked = ["audit", full, "--policy", str(trained), "--samples", "100"]
+    assert run([*asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["action_repeat"] == 8
+    assert run(asked) == 0
+    assert "agent steps (8 environment steps each)" in capsys.readouterr().out
+    assert run([*asked, "--obs", "pixels"]) == 2
+    assert "reads state, not --obs pixels" in capsys.readouterr().err
+    assert run(["audit", str(trained), "--obs", "pixels"]) == 2
+    assert "--obs belongs to the audit of a task" in capsys.readouterr().err
+
+
 def test_a_run_with_a_broken_checkpoint(trained, tmp_path, capsys):
     broken = tmp_path / "broken"
     shutil.copytree(trained, broken)

@@ -1,10 +1,11 @@
 """What can be said without setting states: no verdict, and numbers beside their floor."""
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
+from nearsym.diagnostics.policies import uniform
 from nearsym.diagnostics.rollouts import audit_rollouts
-from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction
 from nearsym.groups.symmetry import Symmetry
 
@@ -36,9 +37,49 @@ def test_a_broken_one_rises_above_it(closed_world):
     )
 
 
-def test_pictures_are_refused(closed_world):
-    world = closed_world()
+def test_pictures_get_no_numbers(closed_world):
+    class Seen(closed_world):
+        def reset(self, **options):
+            return self._picture(super().reset(**options)[0]), {}
+
+        def step(self, action):
+            obs, *rest = super().step(action)
+            return self._picture(obs), *rest
+
+        def _picture(self, obs):
+            return np.full((8, 8, 3), 10 * abs(obs[0]), np.uint8)
+
+    world = Seen()
     world.observation_space = gym.spaces.Box(0, 255, (8, 8, 3), "uint8")
     world.symmetry = Symmetry(ImageAction(world.group, -3, -2), world.plane)
-    with pytest.raises(UsageError, match="only vectors can be compared from rollouts"):
-        audit_rollouts(world)
+    found = audit_rollouts(world, samples=40)
+    assert "Images of nearest steps of rollouts cannot be compared" in found.reason
+    assert [element["eps_r"] for element in found.elements] == [None] * 3
+    assert found.observations.shape == (40, 8, 8, 3)
+
+
+def test_policies_take_turns_and_episodes_end_where_the_registry_says(closed_world):
+    made, steps = [], []
+
+    class Counted(closed_world):
+        def reset(self, **options):
+            steps.append(0)
+            return super().reset(**options)
+
+        def step(self, action):
+            steps[-1] += 1
+            obs, reward, terminated, _, info = super().step(action)
+            return obs, reward, terminated, False, info
+
+    def named(name):
+        def make(env, rng):
+            made.append(name)
+            return uniform(env, rng)
+
+        return make
+
+    world = Counted()
+    world.spec = gym.envs.registration.EnvSpec("counted-v0", max_episode_steps=7)
+    audit_rollouts(world, samples=100, policies=[named("one"), named("two")])
+    assert made == ["one", "two"] * 10
+    assert steps == [7] * 20

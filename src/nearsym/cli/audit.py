@@ -25,8 +25,8 @@ class Audit:
     """a task, module:factory, a Gymnasium id, or a run folder"""
     variant: str | None = None
     """a symmetry-breaking variant of a control task, NAME or NAME=STRENGTH"""
-    obs: Literal["state", "pixels"] = "state"
-    """what a control task shows"""
+    obs: Literal["state", "pixels"] | None = None
+    """what a control task shows (default: state; with --policy, what it was trained on)"""
     samples: int | None = None
     """pairs of steps to compare (default: 2000, for runs 500)"""
     seed: int = 0
@@ -34,7 +34,7 @@ class Audit:
     epsilon: float = 0.5
     """mismatch, in mean steps, from which on an element counts as strongly broken"""
     policy: str | None = None
-    """a run folder: its policy acts in half of the episodes"""
+    """a run folder: its policy acts in half of the episodes, and steps are the agent's"""
     checkpoint: Literal["best", "last"] = "best"
     """which weights of a run"""
     plot: str | None = None
@@ -63,24 +63,33 @@ def show(result: dict[str, Any]) -> None:
 
 def _audit_task(args: Audit) -> dict[str, Any]:
     from nearsym.diagnostics.environment import SAMPLES
-    from nearsym.diagnostics.policies import RANDOM_POLICIES
-    from nearsym.diagnostics.rollouts import audit_rollouts
+    from nearsym.diagnostics.policies import RANDOM_POLICIES, uniform
     from nearsym.diagnostics.simulator import declared_symmetry, missing_methods
 
     samples = SAMPLES if args.samples is None else args.samples
-    env, trained = _environment(args)
+    env, trained, repeat = _environment(args)
     head = {"task": args.target, "variant": _variant_of(env), "seed": args.seed}
+    head |= {"action_repeat": repeat}
     try:
         declared_symmetry(env)
         if missing_methods(env):
-            found = audit_rollouts(env, samples=samples, seed=args.seed, progress=_bar)
-            print(f"nearsym: {found.reason}", file=sys.stderr)
-            return head | found.as_json()
+            policies = [uniform, *([trained] if trained else [])]
+            return head | _rollout_audit(args, env, samples, policies).as_json()
         policies = [*RANDOM_POLICIES, *([trained] * len(RANDOM_POLICIES) if trained else [])]
-        result = _environment_audit(args, env, samples, policies=policies)
+        return head | _environment_audit(args, env, samples, policies=policies).as_json()
     finally:
         env.close()
-    return head | result.as_json()
+
+
+def _rollout_audit(args: Audit, env: Any, samples: int, policies: list[Any]) -> Any:
+    """What can be said where states cannot be set; the reason goes to standard error too."""
+    from nearsym.diagnostics.rollouts import audit_rollouts
+
+    if args.plot is not None:
+        raise UsageError("--plot needs an environment whose state can be set: nothing to draw.")
+    found = audit_rollouts(env, samples=samples, seed=args.seed, policies=policies, progress=_bar)
+    print(f"nearsym: {found.reason}", file=sys.stderr)
+    return found
 
 
 def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> Any:
@@ -99,32 +108,56 @@ def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> A
     return result
 
 
-def _environment(args: Audit) -> tuple[Any, Any]:
-    """The environment to audit, and a maker of the trained policy's actions or None."""
-    from nearsym.envs.domains import DOMAINS
+def _environment(args: Audit) -> tuple[Any, Any, int]:
+    """The environment to audit, a maker of the trained policy's actions or None, and how many
+    environment steps one of its steps is."""
     from nearsym.envs.registry import make
 
     if args.policy is not None:
         return _with_policy(args)
-    if args.target.removeprefix("nearsym/").removesuffix("-v0") in DOMAINS:
+    if _is_control(args.target):
         # One environment step, not the agent's two: regions are tested at every environment step.
-        return make(args.target, variant=args.variant, obs=args.obs, action_repeat=1), None
-    return make(args.target, variant=args.variant), None
+        obs = args.obs or "state"
+        return make(args.target, variant=args.variant, obs=obs, action_repeat=1), None, 1
+    if args.obs is not None:
+        raise UsageError(f"--obs belongs to the control tasks, and {args.target} is none.")
+    return make(args.target, variant=args.variant), None, 1
 
 
-def _with_policy(args: Audit) -> tuple[Any, Any]:
+def _with_policy(args: Audit) -> tuple[Any, Any, int]:
+    """The task as the agent of a run steps through it: its observations, its action repeat."""
     from nearsym.experiments.build import build_env
     from nearsym.experiments.run import load_agent, read_config
 
     folder = Path(str(args.policy))
     task = read_config(folder).task
-    if task.name != args.target:
+    if task.name != _plain_name(args.target):
         raise UsageError(
             f"--policy {folder} was trained on {task.name}, and the audit is of {args.target}."
         )
+    if args.obs is not None and args.obs != task.obs:
+        raise UsageError(f"--policy {folder} reads {task.obs or 'vectors'}, not --obs {args.obs}.")
     env = build_env(replace(task, variant=args.variant))
     _, agent, _ = load_agent(folder, checkpoint=args.checkpoint, env=env)
-    return env, _maker(agent)
+    return env, _maker(agent), _repeat_of(task)
+
+
+def _is_control(target: str) -> bool:
+    from nearsym.envs.domains import DOMAINS
+
+    return _plain_name(target) in DOMAINS
+
+
+def _plain_name(target: str) -> str:
+    """cartpole-swingup for nearsym/cartpole-swingup-v0 too."""
+    if not target.startswith("nearsym/"):
+        return target
+    return target.removeprefix("nearsym/").removesuffix("-v0")
+
+
+def _repeat_of(task: Any) -> int:
+    """Environment steps in one step of a run's agent; other tasks than control know one only."""
+    return task.action_repeat if _is_control(task.name) else 1
 
 
 def _maker(agent: Any) -> Any:
@@ -133,44 +166,51 @@ def _maker(agent: Any) -> Any:
     An agent acts in [−1, 1] and reads float32 vectors (`experiments.build`); an audit steps the
     environment itself, which may do neither.
     """
-    import numpy as np
-
     from nearsym.diagnostics.policies import from_unit
 
     def make(env: Any, rng: Any) -> Any:
-        def act(obs: np.ndarray) -> np.ndarray:
-            seen = obs if obs.dtype == np.uint8 else obs.astype(np.float32)
-            return from_unit(env.action_space, agent.policy(seen[None])[0])
+        def act(obs: Any) -> Any:
+            return from_unit(env.action_space, agent.policy(_as_read(obs)[None])[0])
 
         return act
 
     return make
 
 
+def _as_read(obs: Any) -> Any:
+    """Observations in the type that agents read."""
+    return obs if obs.dtype == "uint8" else obs.astype("float32")
+
+
 def _audit_run(args: Audit) -> dict[str, Any]:
-    from nearsym.diagnostics.agent import audit_agent, bound_beside_gap, lipschitz_seen
-    from nearsym.diagnostics.policies import RANDOM_POLICIES
+    from nearsym.diagnostics.agent import audit_agent
+    from nearsym.diagnostics.policies import RANDOM_POLICIES, uniform
+    from nearsym.diagnostics.simulator import declared_symmetry, missing_methods
     from nearsym.experiments.run import load_agent
 
-    for name in ("variant", "policy"):
+    for name in ("variant", "policy", "obs"):
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} belongs to the audit of a task; {args.target} is a run.")
     samples = RUN_SAMPLES if args.samples is None else args.samples
     config, agent, env = load_agent(Path(args.target), checkpoint=args.checkpoint)
     try:
-        policies = [*RANDOM_POLICIES, *([_maker(agent)] * len(RANDOM_POLICIES))]
-        world = _environment_audit(args, env, samples, policies=policies, keep_observations=True)
-        symmetry = env.unwrapped.symmetry  # type: ignore[attr-defined]
+        symmetry = declared_symmetry(env)
+        world: Any
+        if missing_methods(env):
+            world = _rollout_audit(args, env, samples, [uniform, _maker(agent)])
+        else:
+            policies = [*RANDOM_POLICIES, *([_maker(agent)] * len(RANDOM_POLICIES))]
+            world = _environment_audit(
+                args, env, samples, policies=policies, keep_observations=True
+            )
     finally:
         env.close()
     found = audit_agent(
-        agent.networks, world.observations, symmetry, episodes=world.episodes, seed=args.seed
-    )
-    slope = lipschitz_seen(found.values, world.following, world.coordinates)
-    worst_r = max(element.eps_r.largest for element in world.elements)
-    worst_p = max(element.eps_p.largest for element in world.elements)
-    bound = bound_beside_gap(
-        worst_r, worst_p, slope, config.training.discount, found.q_gap["largest"]
+        agent.networks,
+        _as_read(world.observations),
+        symmetry,
+        episodes=world.episodes,
+        seed=args.seed,
     )
     merged = [
         {**mine, **theirs}
@@ -178,8 +218,23 @@ def _audit_run(args: Audit) -> dict[str, Any]:
     ]
     head = {"run": args.target, "task": config.task.name, "variant": config.task.variant}
     head |= {"model": config.network.model}
-    result = {**head, "seed": args.seed, **world.as_json(), **found.as_json()}
+    steps = {"seed": args.seed, "action_repeat": _repeat_of(config.task)}
+    result = {**head, **steps, **world.as_json(), **found.as_json()}
+    bound = _bound(world, found, config.training.discount)
     return {**result, "elements": merged, "alpha": bound}
+
+
+def _bound(world: Any, found: Any, discount: float) -> dict[str, Any] | None:
+    """Theorem 1 with what was measured; None where no paired steps were."""
+    from nearsym.diagnostics.agent import bound_beside_gap, lipschitz_seen
+    from nearsym.diagnostics.environment import EnvironmentAudit
+
+    if not isinstance(world, EnvironmentAudit):
+        return None
+    slope = lipschitz_seen(found.values, world.following, world.coordinates)
+    worst_r = max(element.eps_r.largest for element in world.elements)
+    worst_p = max(element.eps_p.largest for element in world.elements)
+    return bound_beside_gap(worst_r, worst_p, slope, discount, found.q_gap["largest"])
 
 
 def _variant_of(env: Any) -> str | None:

@@ -24,7 +24,9 @@ def _title(result: dict[str, Any]) -> str:
     group = f", {result['group']}" if "group" in result else ""
     episodes = f" from {result['episodes']} episodes" if "episodes" in result else ""
     kind = f", {result['dynamics']}" if "dynamics" in result else ""
-    return f"{what}{variant}{group}: {result['samples']} pairs of steps{episodes}{kind}"
+    repeat = result.get("action_repeat", 1)
+    steps = "steps" if repeat == 1 else f"agent steps ({repeat} environment steps each)"
+    return f"{what}{variant}{group}: {result['samples']} pairs of {steps}{episodes}{kind}"
 
 
 def _verdict(result: dict[str, Any]) -> str:
@@ -36,7 +38,7 @@ def _verdict(result: dict[str, Any]) -> str:
 
 
 def _rows(result: dict[str, Any]) -> list[str]:
-    rows = [f"{'element':<10} {'':<5} {_NUMBERS}"]
+    rows = []
     for element in result["elements"]:
         for label, key in (("ε_R", "eps_r"), ("ε_P", "eps_p"), ("steps", "eps_p_relative")):
             if element.get(key) is not None:
@@ -46,6 +48,9 @@ def _rows(result: dict[str, Any]) -> list[str]:
             if element.get(f"floor_{label}") is not None:
                 floor = element[f"floor_{label}"]
                 rows.append(f"{'':<10} floor {_numbers(floor)}  (of ε_{label.upper()})")
+    if not rows:  # pictures from rollouts: nothing could be compared
+        return []
+    rows.insert(0, f"{'element':<10} {'':<5} {_NUMBERS}")
     if any("eps_p_relative" in element for element in result["elements"]):
         rows.append("ε_P is in the state's own units; steps: scaled, in mean steps of the state.")
     if result.get("dynamics") == "stochastic":
@@ -97,9 +102,11 @@ def _agent(result: dict[str, Any]) -> list[str]:
         ]
         lines.append("")
     gap, bound = result["q_gap"], result["alpha"]
+    seen = f"Q gap |Q(s,a) − Q(gs,ga)|: mean {gap['mean']:.3g}, largest seen {gap['largest']:.3g}"
+    if bound is None:
+        return [*lines, f"{seen}; no α, which needs steps from s and g·s.", ""]
     lines.append(
-        f"Q gap |Q(s,a) − Q(gs,ga)|: mean {gap['mean']:.3g}, largest seen {gap['largest']:.3g}; "
-        f"α = {bound['value']:.3g} from ε_R {bound['eps_r']:.3g}, ε_P {bound['eps_p']:.3g} and a "
-        f"critic slope of {bound['lipschitz']:.3g}."
+        f"{seen}; α = {bound['value']:.3g} from ε_R {bound['eps_r']:.3g}, ε_P "
+        f"{bound['eps_p']:.3g} and a critic slope of {bound['lipschitz']:.3g}."
     )
     return [*lines, bound["note"], ""]

@@ -7,6 +7,7 @@ the identity in place of g, and is the floor below which nothing can be said. Mi
 step as near as that are left out, so that rarely visited sides do not look like broken symmetry.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,24 +18,43 @@ from jaxtyping import Float
 from nearsym.diagnostics.declaration import check_spaces
 from nearsym.diagnostics.intervals import Estimate, mean_interval
 from nearsym.diagnostics.pairs import Progress
-from nearsym.diagnostics.policies import uniform
-from nearsym.diagnostics.simulator import LONGEST, declared_symmetry, missing_methods, move
-from nearsym.errors import UsageError
+from nearsym.diagnostics.policies import PolicyMaker, uniform
+from nearsym.diagnostics.simulator import (
+    declared_symmetry,
+    longest_episode,
+    missing_methods,
+    move,
+)
+from nearsym.groups.symmetry import Symmetry
+
+EPISODES = 20
 
 
 @dataclass(frozen=True)
 class RolloutAudit:
-    """Rewards and next observations beside those of the nearest mirrored step, and the floor."""
+    """Rewards and next observations beside those of the nearest mirrored step, and the floor.
+
+    Images have no useful distance: their elements come without numbers.
+    """
 
     elements: list[dict[str, Any]]
     samples: int
+    episodes: int
     missing: list[str]
+    images: bool
+    observations: np.ndarray
+    """What the sampled steps started from, ordered by episode."""
 
     @property
     def reason(self) -> str:
+        rest = (
+            "Images of nearest steps of rollouts cannot be compared either."
+            if self.images
+            else "What follows compares nearest steps of rollouts."
+        )
         return (
             f"No verdict: the environment has no {' and no '.join(self.missing)}, so steps from s "
-            "and g·s cannot be compared. What follows compares nearest steps of rollouts."
+            f"and g·s cannot be compared. {rest}"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -43,30 +63,71 @@ class RolloutAudit:
             "reason": self.reason,
             "elements": self.elements,
             "samples": self.samples,
+            "episodes": self.episodes,
             "missing": self.missing,
         }
 
 
 def audit_rollouts(
-    env: gym.Env, *, samples: int = 2000, seed: int = 0, progress: Progress = iter
+    env: gym.Env,
+    *,
+    samples: int = 2000,
+    seed: int = 0,
+    policies: Sequence[PolicyMaker] = (uniform,),
+    progress: Progress = iter,
 ) -> RolloutAudit:
-    """Declaration checks, and the nearest-step comparison under uniformly random actions."""
+    """Declaration checks, and the nearest-step comparison under policies that take turns."""
     symmetry = declared_symmetry(env)
     base: Any = env.unwrapped
-    vector = isinstance(base.observation_space, gym.spaces.Discrete) or (
-        isinstance(base.observation_space, gym.spaces.Box)
-        and len(base.observation_space.shape) == 1
-    )
-    if not vector:
-        raise UsageError(
-            "Without set_state only vectors can be compared from rollouts, got observations in "
-            f"{base.observation_space}."
-        )
-    episodes = 20
-    steps = _steps(env, episodes, -(-samples // episodes), seed, progress)
+    steps = _steps(env, policies, -(-samples // EPISODES), seed, progress)
     check_spaces(symmetry, base, [step[0] for step in steps[:5]])
-    of = np.repeat(np.arange(episodes), len(steps) // episodes)
-    rng = np.random.default_rng((seed, 1))
+    images = len(base.observation_space.shape or ()) > 1
+    if images:
+        elements = [_as_json(name, None, None) for name in symmetry.group.elements[1:]]
+    else:
+        elements = _compare(base, symmetry, steps, np.random.default_rng((seed, 1)))
+    return RolloutAudit(
+        elements=elements,
+        samples=len(steps),
+        episodes=EPISODES,
+        missing=missing_methods(env),
+        images=images,
+        observations=np.stack([step[0] for step in steps]),
+    )
+
+
+Step = tuple[Any, Any, float, Any]
+
+
+def _steps(
+    env: gym.Env, policies: Sequence[PolicyMaker], per_episode: int, seed: int, progress: Progress
+) -> list[Step]:
+    """Steps of the bare environment at uniformly drawn times, `per_episode` from each episode."""
+    base, longest = env.unwrapped, longest_episode(env)
+    rng = np.random.default_rng(seed)
+    kept: list[Step] = []
+    for number in progress(range(EPISODES)):
+        obs, _ = base.reset(seed=int(rng.integers(2**31)))
+        policy = policies[number % len(policies)](base, rng)
+        episode: list[Step] = []
+        for _ in range(longest):
+            action = policy(obs)
+            following, reward, terminated, truncated, _ = base.step(action)
+            episode.append((np.array(obs), action, float(reward), np.array(following)))
+            obs = following
+            if terminated or truncated:
+                break
+        replace = len(episode) < per_episode
+        picks = rng.choice(len(episode), size=per_episode, replace=replace)
+        kept += [episode[i] for i in picks]
+    return kept
+
+
+def _compare(
+    base: Any, symmetry: Symmetry, steps: list[Step], rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Each element's numbers, beside the floor that the identity gives."""
+    of = np.repeat(np.arange(EPISODES), len(steps) // EPISODES)
     start, following, reward = _features(base, steps)
     scale = np.where(start.std(axis=0) > 0, start.std(axis=0), 1.0)
     obs_scale = scale[: following.shape[1]]
@@ -80,37 +141,10 @@ def audit_rollouts(
         gap_p = np.sqrt((((image - following[nearest]) / obs_scale) ** 2).mean(axis=1))
         near = far <= reach
         measured.append((near.mean(), *(_estimate(v, near, of, rng) for v in (gap_r, gap_p))))
-    floor = measured[0]
-    elements = [
-        _as_json(name, found, floor)
+    return [
+        _as_json(name, found, measured[0])
         for name, found in zip(symmetry.group.elements[1:], measured[1:], strict=True)
     ]
-    return RolloutAudit(elements, len(steps), missing_methods(env))
-
-
-Step = tuple[Any, Any, float, Any]
-
-
-def _steps(
-    env: gym.Env, episodes: int, per_episode: int, seed: int, progress: Progress
-) -> list[Step]:
-    """Steps at uniformly drawn times, `per_episode` from each episode."""
-    rng = np.random.default_rng(seed)
-    kept: list[Step] = []
-    for _ in progress(range(episodes)):
-        obs, _ = env.reset(seed=int(rng.integers(2**31)))
-        policy, episode = uniform(env.unwrapped, rng), []
-        for _ in range(LONGEST):
-            action = policy(obs)
-            following, reward, terminated, truncated, _ = env.step(action)
-            episode.append((np.array(obs), action, float(reward), np.array(following)))
-            obs = following
-            if terminated or truncated:
-                break
-        replace = len(episode) < per_episode
-        picks = rng.choice(len(episode), size=per_episode, replace=replace)
-        kept += [episode[i] for i in picks]
-    return kept
 
 
 def _moved(env: Any, symmetry: Any, g: int, step: Step) -> Step:
@@ -165,6 +199,8 @@ def _estimate(
 
 
 def _as_json(name: str, found: Any, floor: Any) -> dict[str, Any]:
+    if found is None:
+        return {"name": name, "eps_r": None, "eps_p": None, "compared": 0.0, "regions": []}
     compared, eps_r, eps_p = found
     numbers = {"eps_r": eps_r, "eps_p": eps_p, "floor_r": floor[1], "floor_p": floor[2]}
     plain = {key: None if e is None else e.as_json() for key, e in numbers.items()}

@@ -42,9 +42,7 @@ class Simulator:
                 f"An audit of the dynamics needs {_listed(missing)} on the environment; "
                 f"{type(self.env).__name__} has none. It can only be measured from rollouts."
             )
-        limit = getattr(env.spec, "max_episode_steps", None) if env.spec is not None else None
-        known = next((n for n in (longest, limit) if n is not None), LONGEST)
-        self.longest = int(known)
+        self.longest = longest_episode(env) if longest is None else longest
         self.env.reset(seed=seed)
         self.coordinates: Coordinates = coordinates_of(self.env, self.state())
 
@@ -97,6 +95,12 @@ def declared_symmetry(env: gym.Env) -> Symmetry:
     if symmetry.group.order == 1:
         raise UsageError("The declared group has no element but e: there is nothing to audit.")
     return symmetry
+
+
+def longest_episode(env: gym.Env) -> int:
+    """Steps after which an episode is cut: what Gymnasium's registry says, else 1000."""
+    limit = getattr(env.spec, "max_episode_steps", None)
+    return LONGEST if limit is None else int(limit)
 
 
 def missing_methods(env: gym.Env) -> list[str]:
