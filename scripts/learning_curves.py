@@ -43,7 +43,7 @@ def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
     )
 
 
-def _pixels(task: str, model: str, seed: int, *, frames: int = 100_000, **options: object) -> Train:
+def _pixels(task: str, model: str, seed: int, *, frames: int = 65_000, **options: object) -> Train:
     return Train(
         task=task, obs="pixels", agent="drqv2", model=model, frames=frames, seed=seed, **options
     )
@@ -61,12 +61,12 @@ def curves() -> dict[str, list[Train]]:
             for task in ("ball_in_cup-catch", "reacher-hard")
         ],
         "pixels-cartpole": [
-            _pixels(cartpole, m, s) for s in range(2) for m in ("approx", "exact", "none")
+            _pixels(cartpole, m, s) for s in range(2) for m in ("exact", "approx", "none")
         ],
         "pixels-cartpole-repeat": [
             _pixels(cartpole, m, s, variant="repeat_action")
             for s in range(2)
-            for m in ("approx", "exact", "none")
+            for m in ("exact", "approx", "none")
         ],
         "pixels-others": [
             _pixels(cartpole, "rpp", 0, frames=40_000),
@@ -160,14 +160,38 @@ def table(which: str) -> str:
     ]
     for what in dict.fromkeys(what for what, _ in runs):
         finals = [
-            sum(sorted(curve.items())[i][1] for i in (-3, -2, -1)) / 3
-            for (name, _), curve in runs.items()
-            if name == what and len(curve) >= 3
+            final(curve) for (name, _), curve in runs.items() if name == what and len(curve) >= 3
         ]
         if finals:
             frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
             cells = ", ".join(f"{value:.0f}" for value in finals)
             lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
+    return "\n".join(lines)
+
+
+def final(curve: Mapping[int, float]) -> float:
+    """The mean of the last three evaluations."""
+    return sum(value for _, value in sorted(curve.items())[-3:]) / 3
+
+
+def differences(which: str) -> str:
+    """Final returns of models that trained on the same task with the same seed, less each other."""
+    finals: dict[tuple[str, str], dict[str, float]] = {}
+    for (what, seed), curve in by_run(read(which)).items():
+        task, variant, model = what.split(" ", 2)
+        finals.setdefault((f"{task} {variant}", seed), {})[model] = final(curve)
+    lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
+    for task in dict.fromkeys(task for task, _ in finals):
+        for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
+            pairs = [
+                of[one] - of[other]
+                for (name, _), of in finals.items()
+                if name == task and {one, other} <= of.keys()
+            ]
+            if pairs:
+                cells = ", ".join(f"{value:+.0f}" for value in pairs)
+                mean = sum(pairs) / len(pairs)
+                lines.append(f"| {task} | {one} − {other} | {cells} | {mean:+.0f} |")
     return "\n".join(lines)
 
 
@@ -210,7 +234,7 @@ def main() -> None:
         for which in curves():
             write(which)
             draw(which)
-            print(f"\n{which}\n\n{table(which)}")
+            print(f"\n{which}\n\n{table(which)}\n\n{differences(which)}")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,15 @@ def test_check_lists_every_problem_and_exits_with_2(bad_file, capsys):
     assert {p["kind"] for p in dropped["problems"]} == {"non-positive"}
 
 
+def test_data_outside_the_papers_years_can_be_looked_at(tmp_path, capsys):
+    path = tmp_path / "late.csv"
+    path.write_text("Date,A\n2031-01-02,1\n2031-01-03,2.1\n2031-01-04,3\n")
+    result = run(Data(action="show", file=str(path)))
+    assert result["split"]["train"] == {"start": None, "end": None, "rows": 0}
+    show(result)
+    assert "test      0 days: choose dates by --split" in capsys.readouterr().out
+
+
 def test_show_refuses_what_cannot_be_traded(bad_file):
     with pytest.raises(UsageError, match=r"bad.csv: .* \(and 1 more: nearsym data check\)"):
         run(Data(action="show", file=bad_file))

@@ -70,6 +70,11 @@ MISTAKES = {
     ),
     "noise without pixels": ([*CARTPOLE, "--obs", "state", "--noise", 0.1], "noise is image noise"),
     "negative noise": ([*CARTPOLE, "--noise", -0.1], "standard deviation from 0 on, got -0.1"),
+    "shares elsewhere": ([*CARTPOLE, "--max-shares", "5"], "--max-shares belongs to the task"),
+    "no shares": (
+        ["train", "trading", "--max-shares", "0"],
+        "max_shares must be at least 1, got 0",
+    ),
     "trading option": ([*CARTPOLE, "--data", "x.csv"], "--data belongs to the task trading"),
     "no frames": ([*CARTPOLE, "--frames", 0], "frames must be at least 1, got 0"),
     "no threads": ([*CARTPOLE, "--threads", 0], "threads must be at least 1, got 0"),
@@ -244,3 +249,9 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
     resumed = command("train", "--resume", run, "--frames", frames + 80, "--json")
     assert resumed.json["frames"] == frames + 80
     assert f"Going on at frame {frames}" in resumed.err
+
+
+def test_a_file_of_prices_is_found_from_everywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = configure(Train(task="trading", data="mine.csv"))
+    assert config.task.data == str(tmp_path / "mine.csv")

@@ -1,5 +1,7 @@
 """The download: a fake vendor, the cache, and what a failure leaves behind."""
 
+import zlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,6 +66,10 @@ def partial(tickers, start, end):
     return vendor(tickers[:1], start, end)
 
 
+def garbled(*_):
+    return zlib.decompress(b"no zip")
+
+
 def shapeless(*_):
     return pd.DataFrame({"date": DAYS})
 
@@ -72,6 +78,7 @@ def shapeless(*_):
     ("fetch", "text"),
     [
         (failing, "The download failed: Could not resolve host"),
+        (garbled, "The download failed: Error -3 while decompressing data"),
         (empty, "no prices for AAA, BBB"),
         (partial, "no prices for BBB"),
         (shapeless, "it has no column 'ticker'"),
@@ -91,6 +98,12 @@ def test_a_failure_on_a_fresh_machine_makes_no_cache(tmp_path):
     with pytest.raises(UsageError, match="The download failed"):
         download(["AAA"], cache=tmp_path / "cache", fetch=failing)
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UsageError, match=r"cannot be kept in .*file: .* another folder with --cac"):
+        download(["AAA"], cache=tmp_path / "file", fetch=vendor)
 
 
 def test_new_prices_go_beside_the_old_ones(tmp_path):

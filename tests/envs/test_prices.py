@@ -169,6 +169,14 @@ def test_late_tickers_are_dropped_only_by_choice_and_never_filled(tmp_path):
     assert table.tickers == ("BBB",)
     assert table.dropped == ("AAA",)
     assert load_prices(path, start="2001-01-03").tickers == ("AAA", "BBB")
+    twice = write(tmp_path, WIDE.replace("10,20", ",20").replace("12,22", "-1,22"))
+    assert load_prices(twice, late="drop").tickers == ("BBB",), "what is dropped need not be right"
+
+
+def test_an_index_needs_closes_only(tmp_path):
+    rows = ["date,tic,open,high,low,close", "2001-01-02,A,99,101,98,100", "2001-01-02,^I,0,,9,50"]
+    rows += ["2001-01-03,A,99,101,98,100", "2001-01-03,^I,-1,3,9,51"]
+    assert list(load_prices(write(tmp_path, "\n".join(rows))).index) == [50, 51]
 
 
 def test_a_suspected_split_can_be_accepted_as_a_real_move(tmp_path):

@@ -9,6 +9,8 @@ from nearsym.errors import UsageError
 
 if TYPE_CHECKING:
     from nearsym.envs.price_files import RawPrices
+    from nearsym.envs.prices import PriceTable
+    from nearsym.envs.split import Split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,8 @@ def show(result: dict[str, Any]) -> None:
     if result.get("dropped"):
         print(f"  dropped   {' '.join(result['dropped'])} (they start late)")
     for part, days in result.get("split", {}).items():
-        print(f"  {part:9s} {days['rows']} days, {days['start']} … {days['end']}")
+        span = f", {days['start']} … {days['end']}" if days["rows"] else ": choose dates by --split"
+        print(f"  {part:9s} {days['rows']} days{span}")
     print(f"  sha256    {result['sha256']}")
     if "path" in result:
         print(f"  file      {result['path']}")
@@ -93,10 +96,7 @@ def _show(args: Data) -> dict[str, Any]:
         splits=args.splits,
     )
     dates = as_split(args.split)
-    parts = {}
-    for part in ("train", "validation", "test"):
-        days = table.dates[dates.days(table, part)]
-        parts[part] = {"start": str(days[0]), "end": str(days[-1]), "rows": len(days)}
+    parts = {part: _part(table, dates, part) for part in ("train", "validation", "test")}
     present = [name for name in ("open", "high", "low") if getattr(table, name) is not None]
     return {
         "action": "show",
@@ -114,6 +114,15 @@ def _show(args: Data) -> dict[str, Any]:
         "dropped": list(table.dropped),
         "split": parts,
     }
+
+
+def _part(table: "PriceTable", dates: "Split", part: str) -> dict[str, Any]:
+    """The days of a part; data that has none for it can be looked at all the same."""
+    try:
+        days = table.dates[dates.days(table, part)]
+    except UsageError:
+        return {"start": None, "end": None, "rows": 0}
+    return {"start": str(days[0]), "end": str(days[-1]), "rows": len(days)}
 
 
 def _check(args: Data) -> dict[str, Any]:

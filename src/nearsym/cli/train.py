@@ -8,7 +8,7 @@ from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
 Preset = Literal["paper", "laptop", "smoke"]
-TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits", "foresight")
+TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits", "max_shares", "foresight")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,8 @@ class Train:
     """trading: what to do with tickers that start late (default: refuse)"""
     splits: Literal["refuse", "accept"] | None = None
     """trading: what to do with jumps that look like unadjusted splits (default: refuse)"""
+    max_shares: int | None = None
+    """trading: the largest order, in shares of a ticker a day (default: 100)"""
     foresight: bool = False
     """trading: show tomorrow's returns too, a check that the agent uses what it is told"""
     preset: Preset = "laptop"
@@ -115,11 +117,12 @@ def configure(args: Train) -> Any:
     from nearsym.experiments.presets import preset_config
 
     agent, obs = _agent_and_obs(args)
-    trading = _present(**{k: getattr(args, k) or None for k in TRADING_OPTIONS})
+    trading = {k: v for k in TRADING_OPTIONS if (v := getattr(args, k)) not in (None, False)}
     if args.task != "trading" and trading:
-        raise UsageError(
-            f"--{next(iter(trading))} belongs to the task trading, not to {args.task}."
-        )
+        flag = next(iter(trading)).replace("_", "-")
+        raise UsageError(f"--{flag} belongs to the task trading, not to {args.task}.")
+    if args.data is not None and args.data != "embedded":  # a run can be resumed from elsewhere
+        trading["data"] = str(Path(args.data).resolve())
     task = TaskConfig(
         name=args.task or "",
         variant=args.variant,

@@ -36,11 +36,15 @@ def find_problems(raw: RawPrices) -> list[Problem]:
         first = int(priced[0])
         if first > 0:
             problems.append(_late(raw, ticker, first))
-        for name, prices in raw.fields.items():
+        # Of an index only the closes are used: it is never traded.
+        fields = ("close",) if ticker.startswith("^") else tuple(raw.fields)
+        for name in fields:
+            prices = raw.fields[name]
             label = ticker if len(raw.fields) == 1 else f"{ticker} {name}"
             problems += _bad_cells(raw, column, label, prices[:, column], first)
-        problems += _bad_bars(raw, column, first)
-        problems += _splits(raw, column, first)
+        if not ticker.startswith("^"):
+            problems += _bad_bars(raw, column, first)
+            problems += _splits(raw, column, first)
     return problems
 
 

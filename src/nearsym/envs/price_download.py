@@ -10,6 +10,7 @@ import logging
 import os
 import tempfile
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,13 @@ def download(
         if path.is_file():
             return verified(path)
     frame = _fetched(fetch_yahoo if fetch is None else fetch, tickers, start, end, cache)
-    return _store(frame, request, cache)
+    try:
+        return _store(frame, request, cache)
+    except OSError as error:
+        raise UsageError(
+            f"The download cannot be kept in {cache}: {error.strerror or error}. Choose another "
+            "folder with --cache or $NEARSYM_CACHE."
+        ) from error
 
 
 def verified(path: Path) -> Path:
@@ -124,7 +131,7 @@ def _fetched(fetch: Fetch, tickers: Sequence[str], start: str, end: str, cache: 
     )
     try:
         frame = fetch(tickers, start, end)
-    except (OSError, RuntimeError, ValueError, KeyError, LookupError) as error:
+    except (OSError, RuntimeError, ValueError, LookupError, zlib.error) as error:
         if isinstance(error, UsageError):
             raise
         reason = str(error).strip().splitlines() or [type(error).__name__]

@@ -144,8 +144,12 @@ def load_prices(
 
 def unaccepted(problems: Sequence[Problem], late: Late, splits: Splits) -> list[Problem]:
     """The problems that the reader's two choices do not settle."""
-    settled = {"late": late == "drop", "split": splits == "accept"}
-    return [problem for problem in problems if not settled.get(problem.kind, False)]
+    dropped = {p.column for p in problems if p.kind == "late" and late == "drop"}
+    return [
+        problem
+        for problem in problems
+        if problem.column not in dropped and not (problem.kind == "split" and splits == "accept")
+    ]
 
 
 def read_raw(data: str | Path | PriceTable) -> RawPrices:

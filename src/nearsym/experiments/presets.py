@@ -71,20 +71,23 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
     repeat = 2 if state else 4
     return _config(
         "laptop",
-        replace(task, size=53, action_repeat=repeat),
+        replace(task, size=51, action_repeat=repeat),
         DrQV2Config(
             learning_rate=3e-4,
+            target_tau=0.01 if state else 0.02,
             random_steps=4000 // repeat,
             std_steps=50_000 // repeat,
-            saturation_penalty=1e-3,
+            shift_pad=3,
+            saturation_penalty=1e-3 if state else 1e-2,
         ),
-        NetworkConfig(hidden=256, channels=32, channel_multiple=16),
+        NetworkConfig(hidden=256, channels=32, channel_multiple=16, reduction="stride"),
         TrainingConfig(
             frames=100_000,
             update_every=1,
             batch_size=256 if state else 128,
+            discount=0.99 if state else 0.98,  # the paper's horizon in frames, at twice the repeat
             replay_capacity=100_000,
-            eval_every=10_000,
+            eval_every=5000,
         ),
     )
 

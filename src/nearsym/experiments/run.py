@@ -32,7 +32,7 @@ from nearsym.training.loop import Interrupted, Trainer
 from nearsym.training.replay import Replay
 from nearsym.training.runlock import RunLock
 
-RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco")
+RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
 
 
 def start(config: RunConfig, folder: Path) -> dict[str, Any]:
