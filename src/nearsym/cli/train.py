@@ -117,7 +117,8 @@ def configure(args: Train) -> Any:
     from nearsym.experiments.presets import preset_config
 
     agent, obs = _agent_and_obs(args)
-    trading = {k: v for k in TRADING_OPTIONS if (v := getattr(args, k)) not in (None, False)}
+    given = {name: getattr(args, name) for name in TRADING_OPTIONS}
+    trading = {k: v for k, v in given.items() if v is not None and v is not False}  # 0 is given
     if args.task != "trading" and trading:
         flag = next(iter(trading)).replace("_", "-")
         raise UsageError(f"--{flag} belongs to the task trading, not to {args.task}.")
