@@ -7,12 +7,7 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.training.random_state import (
-    generator_state,
-    set_generator_state,
-    set_torch_state,
-    torch_state,
-)
+from nearsym.training.random_state import generator_state, set_generator_state
 
 
 def through_file(state):
@@ -33,15 +28,6 @@ def test_numpy_generator_continues_exactly(kind):
     got = other.normal(size=100), other.integers(0, 9, size=33, dtype=np.uint32)
     assert np.array_equal(want[0], got[0])
     assert np.array_equal(want[1], got[1])
-
-
-def test_torch_continues_exactly():
-    torch.manual_seed(3)
-    state = through_file(torch_state())
-    want = torch.randn(50)
-    torch.manual_seed(4)
-    set_torch_state(state)
-    assert torch.equal(torch.randn(50), want)
 
 
 def test_another_kind_is_refused():

@@ -14,7 +14,7 @@ from nearsym.networks.build import NetworkConfig
 from nearsym.training.loop import TrainingConfig
 
 AGENTS = ("drqv2", "sac")
-PRECISIONS = ("auto", "fp32", "bf16")
+PRECISIONS = ("fp32", "bf16")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import torch
 
 from nearsym.errors import UsageError
 
@@ -30,19 +29,6 @@ def set_generator_state(rng: np.random.Generator, state: dict[str, Any]) -> None
             f"this one is a {kind}. Resume with the numpy version of the run."
         )
     rng.bit_generator.state = state  # numpy takes lists where it gave arrays
-
-
-def torch_state() -> dict[str, Any]:
-    """The state of torch's global generators: the CPU's and those of all CUDA devices."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
-
-
-def set_torch_state(state: dict[str, Any]) -> None:
-    """The inverse of `torch_state`; CUDA states are left out where there is no CUDA."""
-    torch.set_rng_state(state["cpu"].cpu())
-    if torch.cuda.is_available() and len(state["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all([device.cpu() for device in state["cuda"]])
 
 
 def _plain(value: Any) -> Any:
