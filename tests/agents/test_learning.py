@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from nearsym.agents.base import Compute
+from nearsym.agents.batch import Batch
 from nearsym.agents.drqv2 import DrQV2, DrQV2Config
 from nearsym.agents.sac import SAC, SACConfig
+from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import sign
 from nearsym.groups.symmetry import Symmetry
@@ -85,3 +87,45 @@ def test_an_exact_policy_cannot_learn_what_is_not_symmetric():
     """The other side of the coin, and a sign that the test above tests something."""
     agent = trained("sac", "exact")
     assert agent.policy(np.zeros((1, 1), np.float32)).item() == pytest.approx(0.0, abs=1e-6)
+
+
+def pictures(sides, size):
+    """A bright bar on the left (−1) or on the right (1) of a grey picture."""
+    shown = np.full((len(sides), size, size, 3), 100, np.uint8)
+    width = size // 4
+    for picture, side in zip(shown, sides, strict=True):
+        where = slice(-width, None) if side > 0 else slice(width)
+        picture[:, where] = 250
+    return torch.from_numpy(shown)
+
+
+@pytest.mark.parametrize(
+    ("model", "layers", "size"),
+    [
+        ("none", "group", 37),
+        ("exact", "group", 37),
+        ("approx", "group", 37),
+        ("rpp", "group", 37),
+        ("approx", "steerable", 37),
+        ("sit", "group", 40),
+    ],
+)
+def test_follows_what_pictures_show(model, layers, size):
+    torch.manual_seed(0)
+    group = dihedral(1)
+    config = NetworkConfig(model=model, layers=layers, channels=8, hidden=32, waist=8)
+    symmetry = Symmetry(ImageAction(group, height=-3, width=-2), sign(group))
+    networks = build_actor_critic(symmetry, (size, size, 3), "drqv2", config)
+    generator = torch.Generator().manual_seed(0)
+    compute = Compute(torch.device("cpu"), bfloat16=False)
+    options = DrQV2Config(learning_rate=3e-3, std_steps=60, shift_pad=2)
+    agent = DrQV2(networks, options, compute=compute, generator=generator)
+    rng = np.random.default_rng(0)
+    for step in range(80):
+        sides, action = rng.choice([-1.0, 1.0], 32), rng.uniform(-1, 1, (32, 1))
+        obs = pictures(sides, size)
+        reward = -((action[:, 0] - 0.8 * sides) ** 2)
+        numbers = [torch.from_numpy(x.astype(np.float32)) for x in (action, reward, 0 * reward)]
+        agent.update(Batch(obs, *numbers, obs), step=step)
+    actions = agent.policy(pictures([-1, 1], size).numpy())
+    assert actions[:, 0] == pytest.approx([-0.8, 0.8], abs=0.3)

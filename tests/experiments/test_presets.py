@@ -94,3 +94,12 @@ def test_a_mistyped_preset():
 def test_trading_takes_sac():
     with pytest.raises(UsageError, match="Trading takes the agent sac, got drqv2"):
         make("smoke", task="trading", obs=None)
+
+
+def test_foresight_has_settings_of_its_own():
+    plain = preset_config("laptop", TaskConfig(name="trading"), "sac", "none")
+    told = preset_config("laptop", TaskConfig(name="trading", foresight=True), "sac", "none")
+    assert (plain.task.reward_scale, plain.task.episode_days) == (1.0, None)
+    assert (told.task.reward_scale, told.task.episode_days) == (10.0, 5)
+    assert (plain.training.discount, told.training.discount) == (0.99, 0.5)
+    assert told.network == plain.network
