@@ -171,21 +171,25 @@ def table(which: str) -> str:
 
 def final(curve: Mapping[int, float]) -> float:
     """The mean of the last three evaluations."""
-    return sum(value for _, value in sorted(curve.items())[-3:]) / 3
+    last = [value for _, value in sorted(curve.items())[-3:]]
+    return sum(last) / len(last)
 
 
 def differences(which: str) -> str:
-    """Final returns of models that trained on the same task with the same seed, less each other."""
-    finals: dict[tuple[str, str], dict[str, float]] = {}
+    """Final returns of models that trained as long on the same task with the same seed, less each
+    other."""
+    finals: dict[tuple[str, str, int], dict[str, float]] = {}
     for (what, seed), curve in by_run(read(which)).items():
         task, variant, model = what.split(" ", 2)
-        finals.setdefault((f"{task} {variant}", seed), {})[model] = final(curve)
+        if len(curve) >= 3:
+            of = finals.setdefault((f"{task} {variant}", seed, max(curve)), {})
+            of[model] = final(curve)
     lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
-    for task in dict.fromkeys(task for task, _ in finals):
+    for task in dict.fromkeys(task for task, *_ in finals):
         for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
             pairs = [
                 of[one] - of[other]
-                for (name, _), of in finals.items()
+                for (name, *_), of in finals.items()
                 if name == task and {one, other} <= of.keys()
             ]
             if pairs:

@@ -57,6 +57,10 @@ def test_data_outside_the_papers_years_can_be_looked_at(tmp_path, capsys):
     assert result["split"]["train"] == {"start": None, "end": None, "rows": 0}
     show(result)
     assert "test      0 days: choose dates by --split" in capsys.readouterr().out
+    with pytest.raises(
+        UsageError, match="The validation part of the split 2051-01-01,2052-01-01 has"
+    ):
+        run(Data(action="show", file=str(path), split="2051-01-01,2052-01-01"))
 
 
 def test_show_refuses_what_cannot_be_traded(bad_file):

@@ -62,7 +62,9 @@ def test_exploration_falls_more_slowly_where_the_paper_says_so(task, steps):
     ],
 )
 def test_rpp_has_its_own_tau(task, model, tau):
-    assert make("paper", task, model=model).algorithm.target_tau == tau
+    assert make("paper", task, model=model).algorithm.target_tau == pytest.approx(tau)
+    laptop = make("laptop", task, model=model).algorithm.target_tau
+    assert laptop == pytest.approx(2 * tau)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -84,9 +84,11 @@ def _audit_task(args: Audit) -> dict[str, Any]:
 def _rollout_audit(args: Audit, env: Any, samples: int, policies: list[Any]) -> Any:
     """What can be said where states cannot be set; the reason goes to standard error too."""
     from nearsym.diagnostics.rollouts import audit_rollouts
+    from nearsym.diagnostics.simulator import missing_methods
 
     if args.plot is not None:
-        raise UsageError("--plot needs an environment whose state can be set: nothing to draw.")
+        lacking = " and no ".join(missing_methods(env))
+        raise UsageError(f"The environment has no {lacking}: there is nothing for --plot to draw.")
     found = audit_rollouts(env, samples=samples, seed=args.seed, policies=policies, progress=_bar)
     print(f"nearsym: {found.reason}", file=sys.stderr)
     return found
@@ -111,53 +113,47 @@ def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> A
 def _environment(args: Audit) -> tuple[Any, Any, int]:
     """The environment to audit, a maker of the trained policy's actions or None, and how many
     environment steps one of its steps is."""
-    from nearsym.envs.registry import make
+    from nearsym.envs.registry import make, plain_name
+    from nearsym.experiments.build import has_pixels
 
+    target = plain_name(args.target)
+    if not has_pixels(target):
+        for name in ("obs", "variant"):
+            if getattr(args, name) is not None:
+                make(target).close()  # a mistyped task comes first
+                raise UsageError(f"--{name} belongs to the control tasks, and {target} is none.")
     if args.policy is not None:
-        return _with_policy(args)
-    if _is_control(args.target):
-        # One environment step, not the agent's two: regions are tested at every environment step.
-        obs = args.obs or "state"
-        return make(args.target, variant=args.variant, obs=obs, action_repeat=1), None, 1
-    if args.obs is not None:
-        raise UsageError(f"--obs belongs to the control tasks, and {args.target} is none.")
-    return make(args.target, variant=args.variant), None, 1
+        return _with_policy(args, target)
+    if not has_pixels(target):
+        return make(target), None, 1
+    # One environment step, not the agent's two: regions are tested at every environment step.
+    obs = args.obs or "state"
+    return make(target, variant=args.variant, obs=obs, action_repeat=1), None, 1
 
 
-def _with_policy(args: Audit) -> tuple[Any, Any, int]:
+def _with_policy(args: Audit, target: str) -> tuple[Any, Any, int]:
     """The task as the agent of a run steps through it: its observations, its action repeat."""
     from nearsym.experiments.build import build_env
     from nearsym.experiments.run import load_agent, read_config
 
     folder = Path(str(args.policy))
     task = read_config(folder).task
-    if task.name != _plain_name(args.target):
+    if task.name != target:
         raise UsageError(
-            f"--policy {folder} was trained on {task.name}, and the audit is of {args.target}."
+            f"--policy {folder} was trained on {task.name}, and the audit is of {target}."
         )
     if args.obs is not None and args.obs != task.obs:
-        raise UsageError(f"--policy {folder} reads {task.obs or 'vectors'}, not --obs {args.obs}.")
+        raise UsageError(f"--policy {folder} reads {task.obs}, not --obs {args.obs}.")
     env = build_env(replace(task, variant=args.variant))
     _, agent, _ = load_agent(folder, checkpoint=args.checkpoint, env=env)
     return env, _maker(agent), _repeat_of(task)
 
 
-def _is_control(target: str) -> bool:
-    from nearsym.envs.domains import DOMAINS
-
-    return _plain_name(target) in DOMAINS
-
-
-def _plain_name(target: str) -> str:
-    """cartpole-swingup for nearsym/cartpole-swingup-v0 too."""
-    if not target.startswith("nearsym/"):
-        return target
-    return target.removeprefix("nearsym/").removesuffix("-v0")
-
-
 def _repeat_of(task: Any) -> int:
     """Environment steps in one step of a run's agent; other tasks than control know one only."""
-    return task.action_repeat if _is_control(task.name) else 1
+    from nearsym.experiments.build import has_pixels
+
+    return task.action_repeat if has_pixels(task.name) else 1
 
 
 def _maker(agent: Any) -> Any:

@@ -26,7 +26,8 @@ def _title(result: dict[str, Any]) -> str:
     kind = f", {result['dynamics']}" if "dynamics" in result else ""
     repeat = result.get("action_repeat", 1)
     steps = "steps" if repeat == 1 else f"agent steps ({repeat} environment steps each)"
-    return f"{what}{variant}{group}: {result['samples']} pairs of {steps}{episodes}{kind}"
+    pairs = "" if "missing" in result else "pairs of "  # nearest steps of rollouts are no pairs
+    return f"{what}{variant}{group}: {result['samples']} {pairs}{steps}{episodes}{kind}"
 
 
 def _verdict(result: dict[str, Any]) -> str:
@@ -40,10 +41,14 @@ def _verdict(result: dict[str, Any]) -> str:
 def _rows(result: dict[str, Any]) -> list[str]:
     rows = []
     for element in result["elements"]:
+        name = element["name"]
         for label, key in (("ε_R", "eps_r"), ("ε_P", "eps_p"), ("steps", "eps_p_relative")):
             if element.get(key) is not None:
-                name = element["name"] if key == "eps_r" else ""
                 rows.append(f"{name:<10} {label:<5} {_numbers(element[key])}")
+                name = ""
+        if element.get("compared", 0.0) > 0:
+            share = f"{element['compared']:.0%} of the steps have a near mirrored one"
+            rows.append(f"{name:<10} {share}")
         for label in ("r", "p"):
             if element.get(f"floor_{label}") is not None:
                 floor = element[f"floor_{label}"]

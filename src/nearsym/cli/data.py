@@ -9,8 +9,6 @@ from nearsym.errors import UsageError
 
 if TYPE_CHECKING:
     from nearsym.envs.price_files import RawPrices
-    from nearsym.envs.prices import PriceTable
-    from nearsym.envs.split import Split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +94,16 @@ def _show(args: Data) -> dict[str, Any]:
         splits=args.splits,
     )
     dates = as_split(args.split)
-    parts = {part: _part(table, dates, part) for part in ("train", "validation", "test")}
+    parts: dict[str, Any] = {"train": {}, "validation": {}, "test": {}}
+    for part in parts:
+        try:
+            days = table.dates[dates.days(table, part)]
+            parts[part] = {"start": str(days[0]), "end": str(days[-1]), "rows": len(days)}
+        except UsageError:
+            if args.split is not None:
+                raise
+            # Data from other years than the paper's can be looked at all the same.
+            parts[part] = {"start": None, "end": None, "rows": 0}
     present = [name for name in ("open", "high", "low") if getattr(table, name) is not None]
     return {
         "action": "show",
@@ -114,15 +121,6 @@ def _show(args: Data) -> dict[str, Any]:
         "dropped": list(table.dropped),
         "split": parts,
     }
-
-
-def _part(table: "PriceTable", dates: "Split", part: str) -> dict[str, Any]:
-    """The days of a part; data that has none for it can be looked at all the same."""
-    try:
-        days = table.dates[dates.days(table, part)]
-    except UsageError:
-        return {"start": None, "end": None, "rows": 0}
-    return {"start": str(days[0]), "end": str(days[-1]), "rows": len(days)}
 
 
 def _check(args: Data) -> dict[str, Any]:
@@ -153,11 +151,10 @@ def _download(args: Data) -> dict[str, Any]:
 
 
 def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
-    from nearsym.envs.price_checks import find_problems
-    from nearsym.envs.prices import EMBEDDED, content_hash, unaccepted
+    from nearsym.envs.prices import EMBEDDED, content_hash, judge
 
-    splits = "accept" if args.file == EMBEDDED else args.splits  # as `load_prices` treats it
-    problems = unaccepted(find_problems(raw), args.late, splits)
+    accept = args.file == EMBEDDED  # as `load_prices` treats it
+    _, _, problems = judge(raw, args.late, "accept" if accept else args.splits)
     return {
         "source": raw.source,
         "tickers": list(raw.tickers),

@@ -83,6 +83,7 @@ class Train:
 
 def run(args: Train) -> dict[str, Any]:
     """Train to the end; returns the run's summary."""
+    from nearsym.envs.registry import plain_name
     from nearsym.experiments.run import resume, start
 
     if args.resume is not None:
@@ -96,8 +97,7 @@ def run(args: Train) -> dict[str, Any]:
         return resume(Path(args.resume), frames=args.frames)
     if args.task is None:
         raise UsageError("Name a task to train on (see nearsym tasks), or a run with --resume.")
-    if args.task.startswith("nearsym/"):  # Gymnasium's id of a task of ours
-        args = replace(args, task=args.task.removeprefix("nearsym/").removesuffix("-v0"))
+    args = replace(args, task=plain_name(args.task))
     return start(configure(args), _folder(args))
 
 
@@ -123,7 +123,7 @@ def configure(args: Train) -> Any:
         flag = next(iter(trading)).replace("_", "-")
         raise UsageError(f"--{flag} belongs to the task trading, not to {args.task}.")
     if args.data is not None and args.data != "embedded":  # a run can be resumed from elsewhere
-        trading["data"] = str(Path(args.data).resolve())
+        trading["data"] = str(Path(args.data).absolute())
     task = TaskConfig(
         name=args.task or "",
         variant=args.variant,
@@ -207,6 +207,8 @@ def _folder(args: Train) -> Path:
     if args.out is not None:
         return Path(args.out)
     parts = [args.task, args.variant, args.obs, args.agent, args.model, args.symmetry]
+    parts += ["foresight"] if args.foresight else []
+    parts += [f"shares{args.max_shares}"] if args.max_shares is not None else []
     name = "-".join(str(part).replace("/", "_").replace(":", "_") for part in parts if part)
     return Path("runs") / f"{name}-seed{args.seed}"
 

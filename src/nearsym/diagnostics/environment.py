@@ -20,7 +20,7 @@ from nearsym.diagnostics.mistakes import Mistake, find_mistakes
 from nearsym.diagnostics.pairs import Pairs, Progress, resets, sample_pairs
 from nearsym.diagnostics.policies import RANDOM_POLICIES, PolicyMaker
 from nearsym.diagnostics.regions import Box, find_regions
-from nearsym.diagnostics.simulator import Simulator
+from nearsym.diagnostics.simulator import Simulator, check_samples
 from nearsym.diagnostics.verdict import EPSILON, Strength, Verdict, decide
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
@@ -259,8 +259,7 @@ def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estim
 
 
 def _check_options(samples: int, epsilon: float, per_episode: int) -> None:
-    if samples < 100:
-        raise UsageError(f"An audit needs 100 samples or more, got {samples}.")
+    check_samples(samples)
     if not 0 < epsilon < np.inf:
         raise UsageError(f"epsilon is a positive number of mean steps, got {epsilon}.")
     if per_episode < 1:

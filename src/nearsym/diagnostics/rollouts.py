@@ -20,11 +20,13 @@ from nearsym.diagnostics.intervals import Estimate, mean_interval
 from nearsym.diagnostics.pairs import Progress
 from nearsym.diagnostics.policies import PolicyMaker, uniform
 from nearsym.diagnostics.simulator import (
+    check_samples,
     declared_symmetry,
     longest_episode,
     missing_methods,
     move,
 )
+from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 
 EPISODES = 20
@@ -77,15 +79,15 @@ def audit_rollouts(
     progress: Progress = iter,
 ) -> RolloutAudit:
     """Declaration checks, and the nearest-step comparison under policies that take turns."""
+    check_samples(samples)
     symmetry = declared_symmetry(env)
-    base: Any = env.unwrapped
+    images = _are_images(env.observation_space)
+    check_spaces(symmetry, env, [np.array(env.reset(seed=seed + i)[0]) for i in range(5)])
     steps = _steps(env, policies, -(-samples // EPISODES), seed, progress)
-    check_spaces(symmetry, base, [step[0] for step in steps[:5]])
-    images = len(base.observation_space.shape or ()) > 1
     if images:
         elements = [_as_json(name, None, None) for name in symmetry.group.elements[1:]]
     else:
-        elements = _compare(base, symmetry, steps, np.random.default_rng((seed, 1)))
+        elements = _compare(env, symmetry, steps, np.random.default_rng((seed, 1)))
     return RolloutAudit(
         elements=elements,
         samples=len(steps),
@@ -102,18 +104,19 @@ Step = tuple[Any, Any, float, Any]
 def _steps(
     env: gym.Env, policies: Sequence[PolicyMaker], per_episode: int, seed: int, progress: Progress
 ) -> list[Step]:
-    """Steps of the bare environment at uniformly drawn times, `per_episode` from each episode."""
-    base, longest = env.unwrapped, longest_episode(env)
+    """Steps at uniformly drawn times, `per_episode` from each episode."""
+    longest = longest_episode(env)
     rng = np.random.default_rng(seed)
     kept: list[Step] = []
     for number in progress(range(EPISODES)):
-        obs, _ = base.reset(seed=int(rng.integers(2**31)))
-        policy = policies[number % len(policies)](base, rng)
+        obs = np.array(env.reset(seed=int(rng.integers(2**31)))[0])  # a copy: it may be a buffer
+        policy = policies[number % len(policies)](env, rng)
         episode: list[Step] = []
         for _ in range(longest):
             action = policy(obs)
-            following, reward, terminated, truncated, _ = base.step(action)
-            episode.append((np.array(obs), action, float(reward), np.array(following)))
+            seen, reward, terminated, truncated, _ = env.step(action)
+            following = np.array(seen)
+            episode.append((obs, action, float(reward), following))
             obs = following
             if terminated or truncated:
                 break
@@ -123,18 +126,27 @@ def _steps(
     return kept
 
 
+def _are_images(space: gym.Space) -> bool:
+    """Whether observations are pictures, which are not compared, and not vectors, which are."""
+    if isinstance(space, gym.spaces.Discrete):
+        return False
+    if isinstance(space, gym.spaces.Box) and len(space.shape) in (1, 3):
+        return len(space.shape) == 3
+    raise UsageError(f"An audit from rollouts reads vectors or images, got {space}.")
+
+
 def _compare(
-    base: Any, symmetry: Symmetry, steps: list[Step], rng: np.random.Generator
+    env: gym.Env, symmetry: Symmetry, steps: list[Step], rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Each element's numbers, beside the floor that the identity gives."""
     of = np.repeat(np.arange(EPISODES), len(steps) // EPISODES)
-    start, following, reward = _features(base, steps)
+    start, following, reward = _features(env, steps)
     scale = np.where(start.std(axis=0) > 0, start.std(axis=0), 1.0)
     obs_scale = scale[: following.shape[1]]
     measured, reach = [], np.inf
     for g in range(symmetry.group.order):
-        moved = [_moved(base, symmetry, g, step) for step in steps]
-        query, image, _ = _features(base, moved)
+        moved = [_moved(env, symmetry, g, step) for step in steps]
+        query, image, _ = _features(env, moved)
         nearest, far = _nearest(query / scale, start / scale, of)
         reach = float(np.quantile(far, 0.9)) if g == 0 else reach
         gap_r = np.abs(reward - reward[nearest])

@@ -98,9 +98,18 @@ def declared_symmetry(env: gym.Env) -> Symmetry:
 
 
 def longest_episode(env: gym.Env) -> int:
-    """Steps after which an episode is cut: what Gymnasium's registry says, else 1000."""
+    """Steps after which an episode is cut: a TimeLimit, what Gymnasium's registry says, or 1000."""
     limit = getattr(env.spec, "max_episode_steps", None)
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, gym.wrappers.TimeLimit):
+            limit = env._max_episode_steps
+        env = env.env
     return LONGEST if limit is None else int(limit)
+
+
+def check_samples(samples: int) -> None:
+    if samples < 100:
+        raise UsageError(f"An audit needs 100 samples or more, got {samples}.")
 
 
 def missing_methods(env: gym.Env) -> list[str]:

@@ -59,14 +59,22 @@ def download(
     if iso_day(start) >= iso_day(end):
         raise UsageError(f"A download needs start before end, got {start} and {end}.")
     request = f"{','.join(tickers)} {start} {end}"
-    known = _index(cache).get(request)
+    with _said(cache):
+        known = _index(cache).get(request)
     if known is not None and not refresh:
         path = cache / f"{known}.parquet"
         if path.is_file():
             return verified(path)
     frame = _fetched(fetch_yahoo if fetch is None else fetch, tickers, start, end, cache)
-    try:
+    with _said(cache):
         return _store(frame, request, cache)
+
+
+@contextmanager
+def _said(cache: Path) -> Iterator[None]:
+    """Trouble with the cache's folder in words."""
+    try:
+        yield
     except OSError as error:
         raise UsageError(
             f"The download cannot be kept in {cache}: {error.strerror or error}. Choose another "

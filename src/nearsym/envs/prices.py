@@ -132,24 +132,43 @@ def load_prices(
         if value not in choices:
             raise unknown_name(name, value, choices)
     raw = select(read_raw(data), tickers=tickers, start=start, end=end)
-    problems = find_problems(raw)
     if str(data) == EMBEDDED:
         splits = "accept"  # one suspect, RRC on 1990-04-10, long before the paper's years
-    refused = unaccepted(problems, late, splits)
+    kept, dropped, refused = judge(raw, late, splits)
     if refused:
         more = f" (and {len(refused) - 1} more: nearsym data check)" if len(refused) > 1 else ""
         raise UsageError(f"{raw.source}: {refused[0].text}{more}")
-    return _as_table(raw, {p.column for p in problems if p.kind == "late"})
+    return _as_table(kept, dropped)
 
 
-def unaccepted(problems: Sequence[Problem], late: Late, splits: Splits) -> list[Problem]:
-    """The problems that the reader's two choices do not settle."""
-    dropped = {p.column for p in problems if p.kind == "late" and late == "drop"}
-    return [
-        problem
-        for problem in problems
-        if problem.column not in dropped and not (problem.kind == "split" and splits == "accept")
-    ]
+def judge(
+    raw: RawPrices, late: Late, splits: Splits
+) -> tuple[RawPrices, tuple[str, ...], list[Problem]]:
+    """What the reader's two choices leave of a table, whom they drop, and what is wrong with it."""
+    problems = find_problems(raw)
+    dropped: tuple[str, ...] = ()
+    if late == "drop":
+        found = {problem.column for problem in problems if problem.kind == "late"}
+        dropped = tuple(name for name in raw.tickers if name in found)
+    if dropped:
+        raw = _without(raw, dropped)
+        problems = find_problems(raw)
+    accepted = "split" if splits == "accept" else None
+    return raw, dropped, [problem for problem in problems if problem.kind != accepted]
+
+
+def _without(raw: RawPrices, dropped: tuple[str, ...]) -> RawPrices:
+    """The table without some tickers, and without days that only they have."""
+    columns = [i for i, name in enumerate(raw.tickers) if name not in dropped]
+    days = (raw.rows[:, columns] > 0).any(axis=1)
+    return RawPrices(
+        dates=raw.dates[days],
+        tickers=tuple(raw.tickers[i] for i in columns),
+        fields={name: values[days][:, columns] for name, values in raw.fields.items()},
+        rows=raw.rows[days][:, columns],
+        source=raw.source,
+        problems=tuple(p for p in raw.problems if p.column not in dropped),
+    )
 
 
 def read_raw(data: str | Path | PriceTable) -> RawPrices:
@@ -209,13 +228,9 @@ def content_hash(raw: RawPrices) -> str:
     return digest.hexdigest()
 
 
-def _as_table(raw: RawPrices, dropped: set[str | None]) -> PriceTable:
-    stocks = [
-        i for i, name in enumerate(raw.tickers) if name not in dropped and not name.startswith("^")
-    ]
-    indices = [
-        i for i, name in enumerate(raw.tickers) if name not in dropped and name.startswith("^")
-    ]
+def _as_table(raw: RawPrices, dropped: tuple[str, ...]) -> PriceTable:
+    stocks = [i for i, name in enumerate(raw.tickers) if not name.startswith("^")]
+    indices = [i for i, name in enumerate(raw.tickers) if name.startswith("^")]
     if len(indices) > 1:
         names = ", ".join(raw.tickers[i] for i in indices)
         raise UsageError(f"{raw.source} holds several indices ({names}). Leave all but one out.")
@@ -228,7 +243,7 @@ def _as_table(raw: RawPrices, dropped: set[str | None]) -> PriceTable:
         index=raw.fields["close"][:, indices[0]] if indices else None,
         index_name=raw.tickers[indices[0]] if indices else "",
         source=raw.source,
-        dropped=tuple(name for name in raw.tickers if name in dropped),
+        dropped=dropped,
         **fields,
     )
 

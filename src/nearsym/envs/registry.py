@@ -51,7 +51,7 @@ def make(
         "noise": noise,
         "background": background,
     }
-    task = _without_namespace(task)
+    task = plain_name(task)
     if task in DOMAINS:
         _refuse_unknown(task, options)
         return gym.make(f"{NAMESPACE}/{task}-v0", **named, **options)
@@ -82,13 +82,14 @@ def register() -> None:
         gym.register(f"{NAMESPACE}/{TRADING}-v0", entry_point="nearsym.envs.trading:make_trading")
 
 
-def _without_namespace(task: str) -> str:
-    match = re.fullmatch(rf"{NAMESPACE}/(.+)-v0", task)
-    if match is None:
+def plain_name(task: str) -> str:
+    """`cartpole-swingup` for Gymnasium's `nearsym/cartpole-swingup-v0`; other names as they are."""
+    if not task.startswith(f"{NAMESPACE}/"):
         return task
-    if match[1] not in (*DOMAINS, TRADING):
-        raise unknown_name("task", match[1], [*DOMAINS, TRADING])
-    return match[1]
+    name = task.removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
+    if name not in (*DOMAINS, TRADING):
+        raise unknown_name("task", name, [*DOMAINS, TRADING])
+    return name
 
 
 def _refuse_unknown(task: str, options: dict[str, Any]) -> None:

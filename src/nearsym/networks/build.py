@@ -14,7 +14,7 @@ from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.relaxation import spread_penalty
 from nearsym.layers.residual import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
-from nearsym.networks.encoder import REDUCTIONS, PixelEncoder, VectorEncoder
+from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
 from nearsym.networks.kit import MODELS, Kit, make_kit
 from nearsym.networks.sit import SiTEncoder
@@ -38,9 +38,6 @@ class NetworkConfig:
     """Relaxed weights on the input element (the paper) or the output element."""
     channels: int = 32
     """Channels of the pixel encoder."""
-    reduction: str = "pool"
-    """How the second convolution of the pixel encoder halves its map: pool (the paper) or stride,
-    which is a quarter of the work."""
     channel_multiple: int = 1
     """Round the divided channels down to a multiple: CPUs like 16."""
     hidden: int = 1024
@@ -63,8 +60,6 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise unknown_name("model", self.model, MODELS)
-        if self.reduction not in REDUCTIONS:
-            raise unknown_name("reduction", self.reduction, REDUCTIONS)
         for name in ("channels", "channel_multiple", "hidden", "filters"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
@@ -164,7 +159,7 @@ def _encoder(
     if kit.group.order > 1:
         _check_image_action(symmetry)
     channels = narrowed(config.channels, kit.group, config.channel_multiple)
-    return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels, config.reduction)
+    return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels)
 
 
 def _side(shape: tuple[int, ...]) -> int:

@@ -16,9 +16,7 @@ from nearsym.layers.init import orthogonal_
 from nearsym.layers.regular import regular_features
 from nearsym.networks.kit import Kit
 
-REDUCTIONS = ("pool", "stride")
-SMALLEST_SIZES = {"pool": 37, "stride": 35}
-"""The exact sizes are these and every eighth after them, see `PixelEncoder`."""
+SMALLEST_SIZE = 37
 
 
 class PixelEncoder(nn.Module):
@@ -28,19 +26,16 @@ class PixelEncoder(nn.Module):
     85 → 42 → 40 → 20 → 18 → 9 → 7. Stride and pooling commute with flips and quarter turns only
     for sizes n ≡ 5 (mod 8).
 
-    `reduction="stride"` gives the second convolution a stride of 2 in place of its pooling:
-    51 → 25 → 12 → 10 → 5 → 3, a quarter of the work in that layer, which is the dearest; sizes
-    n ≡ 3 (mod 8) are then the exact ones.
+    At sizes n ≡ 3 (mod 8) the second convolution has a stride of 2 in place of its pooling:
+    51 → 25 → 12 → 10 → 5 → 3. That is exact too, and a quarter of the work in the dearest layer.
     """
 
-    def __init__(
-        self, kit: Kit, size: int, in_channels: int, channels: int, reduction: str = "pool"
-    ):
+    def __init__(self, kit: Kit, size: int, in_channels: int, channels: int):
         super().__init__()
-        check_size(size, reduction, exact=kit.group.order > 1)
+        check_size(size, exact=kit.group.order > 1)
         self.group = kit.group
         self.size, self.in_channels = size, in_channels
-        self.pooled = reduction == "pool"
+        self.pooled = size % 8 != 3
         self.convs = nn.ModuleList(
             [
                 kit.lift_conv(in_channels, channels, 3, stride=2),
@@ -97,14 +92,16 @@ def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:
     return obs.permute(0, 3, 1, 2).to(dtype, copy=True).mul_(1 / 255).sub_(0.5)
 
 
-def check_size(size: int, reduction: str = "pool", *, exact: bool) -> None:
+def check_size(size: int, *, exact: bool) -> None:
     """Refuse images that are too small, or at which a symmetric encoder would not be exact."""
-    smallest = SMALLEST_SIZES[reduction]
-    if size < smallest:
-        raise UsageError(f"The pixel encoder needs images of {smallest} px or more, got {size}.")
-    over = (size - smallest) % 8
-    if exact and over:
+    if size < SMALLEST_SIZE:
         raise UsageError(
-            f"Stride and pooling keep the symmetry exact only at sizes n ≡ {smallest % 8} (mod 8), "
-            f"got {size}. The nearest are {size - over} and {size - over + 8}."
+            f"The pixel encoder needs images of {SMALLEST_SIZE} px or more, got {size}."
+        )
+    if exact and size % 8 not in (3, 5):
+        near = [n for n in range(size - 5, size + 6) if n >= SMALLEST_SIZE and n % 8 in (3, 5)]
+        below, above = max(n for n in near if n < size), min(n for n in near if n > size)
+        raise UsageError(
+            "Stride and pooling keep the symmetry exact only at sizes n ≡ 5 (mod 8), as in the "
+            f"paper, and n ≡ 3 (mod 8), got {size}. The nearest are {below} and {above}."
         )

@@ -35,7 +35,7 @@ class Kit:
     lift_conv: Callable[..., nn.Module]
     """(in_channels, out_channels, kernel_size, stride): plain images to feature maps."""
     conv: Callable[..., nn.Module]
-    """(in_channels, out_channels, kernel_size): feature maps to feature maps."""
+    """(in_channels, out_channels, kernel_size, stride): feature maps to feature maps."""
     linear: Callable[..., nn.Module]
     """(in_channels, out_channels): features to features."""
     project: Callable[..., nn.Module]
