@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from nearsym.cli.train import Train, configure
+from nearsym.envs.registry import make
+from nearsym.experiments.baselines import baseline_tracks
 from nearsym.experiments.evaluation import evaluate_run
-from nearsym.experiments.portfolio import Metrics, markdown_table, summary_row
+from nearsym.experiments.portfolio import Metrics, Track, markdown_table, summary_row
 from nearsym.experiments.run import resume, start, write_json
 from nearsym.layers.scale import SCALES
 from nearsym.training.log import read_metrics
@@ -122,6 +124,9 @@ def draw() -> None:
                     alpha=0.8,
                     label=None if j else label(model, symmetry),
                 )
+    uniform = held_uniformly()
+    dates = np.array(uniform.dates, dtype="datetime64[D]")
+    left.plot(dates, uniform.value * 1e-6, color="black", lw=1.2, ls="--", label="uniform")
     left.set(ylabel="portfolio value (mm)", title="Mean of ten sampled episodes, one line a seed")
     right.set(ylabel="thousand", title="Fees paid so far")
     left.legend(fontsize=8)
@@ -129,6 +134,12 @@ def draw() -> None:
         axes.tick_params(axis="x", rotation=30)
     figure.savefig(IMAGES / "trading-results.png", dpi=110)
     draw_relaxed(plt)
+
+
+def held_uniformly() -> Track:
+    """The first baseline, day by day."""
+    env: Any = make("trading", split="test").unwrapped
+    return baseline_tracks(env.table, env.dates, env.days)[0]
 
 
 def draw_relaxed(plt: Any) -> None:
@@ -141,7 +152,7 @@ def draw_relaxed(plt: Any) -> None:
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     for axes, ((symmetry, kind), title) in zip(panels, axes_titles.items(), strict=True):
         for seed in SEEDS:
-            for i, (layer, weights) in enumerate(last_relaxed(symmetry, seed, kind)):
+            for i, (layer, weights) in enumerate(best_relaxed(symmetry, seed, kind)):
                 steps = range(1, len(weights) + 1) if kind == "time" else SCALES
                 style: dict[str, Any] = {"ms": 3, "lw": 1, "color": f"C{i}", "alpha": 0.8}
                 axes.plot(steps, weights, "o-", label=None if seed else layer, **style)
@@ -153,12 +164,13 @@ def draw_relaxed(plt: Any) -> None:
     figure.savefig(IMAGES / "trading-relaxed.png", dpi=110)
 
 
-def last_relaxed(symmetry: str, seed: int, kind: str) -> list[tuple[str, list[float]]]:
-    """(layer, weights) of a run's encoder at its last evaluation."""
+def best_relaxed(symmetry: str, seed: int, kind: str) -> list[tuple[str, list[float]]]:
+    """(layer, weights) of a run's encoder at the evaluation whose checkpoint was tested."""
     path = folder_of("approx", symmetry, seed) / "metrics.jsonl"
     rows = [row for row in read_metrics(path) if "eval/return_mean" in row] if path.exists() else []
     found = []
-    for name, weights in rows[-1].items() if rows else ():
+    best = max(rows, key=lambda row: row["eval/return_mean"], default={})
+    for name, weights in best.items():
         if name.startswith("relaxed/encoder."):
             layer, _, suffix = name.removeprefix("relaxed/encoder.").partition(".relaxed_")
             if (suffix or "time") == kind:
