@@ -161,13 +161,20 @@ def _without(raw: RawPrices, dropped: tuple[str, ...]) -> RawPrices:
     """The table without some tickers, and without days that only they have."""
     columns = [i for i, name in enumerate(raw.tickers) if name not in dropped]
     days = (raw.rows[:, columns] > 0).any(axis=1)
+    return _cut(raw, days, columns, [p for p in raw.problems if p.column not in dropped])
+
+
+def _cut(
+    raw: RawPrices, days: np.ndarray | slice, columns: list[int], problems: list[Problem]
+) -> RawPrices:
+    """Some days and columns of a table, with the problems that remain."""
     return RawPrices(
         dates=raw.dates[days],
         tickers=tuple(raw.tickers[i] for i in columns),
         fields={name: values[days][:, columns] for name, values in raw.fields.items()},
         rows=raw.rows[days][:, columns],
         source=raw.source,
-        problems=tuple(p for p in raw.problems if p.column not in dropped),
+        problems=tuple(problems),
     )
 
 
@@ -204,14 +211,7 @@ def select(
         kept = problem.column is None or problem.column in names
         return kept and (problem.date is None or low <= problem.date <= high)
 
-    return RawPrices(
-        dates=raw.dates[days],
-        tickers=tuple(raw.tickers[i] for i in columns),
-        fields={name: values[days][:, columns] for name, values in raw.fields.items()},
-        rows=raw.rows[days][:, columns],
-        source=raw.source,
-        problems=tuple(problem for problem in raw.problems if inside(problem)),
-    )
+    return _cut(raw, days, columns, [problem for problem in raw.problems if inside(problem)])
 
 
 def content_hash(raw: RawPrices) -> str:
