@@ -160,7 +160,7 @@ def judge(
 def _without(raw: RawPrices, dropped: tuple[str, ...]) -> RawPrices:
     """The table without some tickers, and without days that only they have."""
     columns = [i for i, name in enumerate(raw.tickers) if name not in dropped]
-    days = (raw.rows[:, columns] > 0).any(axis=1)
+    days = np.flatnonzero((raw.rows[:, columns] > 0).any(axis=1))
     return _cut(raw, days, columns, [p for p in raw.problems if p.column not in dropped])
 
 
