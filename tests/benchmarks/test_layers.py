@@ -1,7 +1,6 @@
 """The layer benchmark on a tiny budget."""
 
-import logging
-
+import pytest
 import torch
 
 from nearsym.benchmarks import layers
@@ -21,24 +20,17 @@ LINEAR = [
 ]
 
 
-def test_every_row_compares_with_the_plain_layer(monkeypatch, caplog):
-    monkeypatch.setattr(layers, "has_bfloat16", lambda: False)
+@pytest.mark.parametrize("has_it", [True, False])
+def test_every_row_compares_with_the_plain_layer(monkeypatch, has_it):
+    monkeypatch.setattr(layers, "has_bfloat16", lambda: has_it)
     before = torch.get_num_threads()
-    with caplog.at_level(logging.WARNING):
-        rows = layers.rows(threads=1, quick=True)
+    rows = layers.rows(threads=1, quick=True)
     assert torch.get_num_threads() == before
-    assert "bf16 is left out" in caplog.text
-    assert [row["name"] for row in rows] == FP32 + LINEAR
+    bf16 = [name.replace("fp32", "bf16" if has_it else "bf16, emulated") for name in FP32]
+    assert [row["name"] for row in rows] == FP32 + bf16 + LINEAR
     for row in rows:
         assert set(row) == KEYS
         assert row["ok"] == (row["ratio"] <= row["target"])
-
-
-def test_bfloat16_is_measured_where_the_processor_has_it(monkeypatch):
-    monkeypatch.setattr(layers, "has_bfloat16", lambda: True)
-    assert layers._float_types() == [torch.float32, torch.bfloat16]
-    names = [row["name"] for row in layers._conv_rows(*layers.CONVS[0], torch.bfloat16, 2, 1)]
-    assert names == ["encoder exact D1×22 bf16", "encoder approx D1×22 bf16"]
 
 
 def test_the_encoder_takes_85_pixels_to_7():
