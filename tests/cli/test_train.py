@@ -57,7 +57,7 @@ MISTAKES = {
         "--layers and --relax are about groups of images",
     ),
     "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
-    "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 69."),
+    "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 67."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
     "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "Use --size 88."),
     "filters with exact": (
@@ -93,7 +93,7 @@ MISTAKES = {
     ),
     "a size between, by Gymnasium's id": (
         ["train", "nearsym/cartpole-swingup-v0", "--size", 64],
-        "The nearest are 61 and 69.",
+        "The nearest are 61 and 67.",
     ),
     "no such module": (["train", "nowhere:make"], "No module 'nowhere'"),
     "no such run": (["train", "--resume", "nowhere"], "nowhere is no run"),
