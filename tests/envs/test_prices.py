@@ -179,7 +179,7 @@ def test_late_tickers_are_dropped_only_by_choice_and_never_filled(tmp_path):
 
 def test_an_index_needs_closes_only(tmp_path):
     rows = ["date,tic,open,high,low,close", "2001-01-02,A,99,101,98,100", "2001-01-02,^I,0,,9,50"]
-    rows += ["2001-01-03,A,99,101,98,100", "2001-01-03,^I,-1,3,9,51"]
+    rows += ["2001-01-03,A,99,101,98,100", "2001-01-03,^I,-1,-,9,51"]
     assert list(load_prices(write(tmp_path, "\n".join(rows))).index) == [50, 51]
 
 

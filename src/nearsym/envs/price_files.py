@@ -234,6 +234,8 @@ def _numbers(
         wrong = (np.isnan(number) & column.notna().to_numpy()) | np.isinf(number)
         owners = np.full(len(frame), str(name)) if tickers is None else tickers.to_numpy(str)
         for ticker in dict.fromkeys(owners[wrong]):
+            if ticker.startswith("^") and str(name).lower() in BARS:
+                continue  # of an index only the closes are used
             places = np.flatnonzero(wrong & (owners == ticker))
             row = int(places[0])
             label = ticker if tickers is None else f"{ticker} {name}"
