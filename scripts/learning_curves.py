@@ -159,11 +159,13 @@ def table(which: str) -> str:
         "|---|---:|---|---:|",
     ]
     for what in dict.fromkeys(what for what, _ in runs):
+        frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
         finals = [
-            final(curve) for (name, _), curve in runs.items() if name == what and len(curve) >= 3
+            final(curve)
+            for (name, _), curve in runs.items()
+            if name == what and len(curve) >= 3 and max(curve) == frames
         ]
         if finals:
-            frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
             cells = ", ".join(f"{value:.0f}" for value in finals)
             lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
     return "\n".join(lines)

@@ -5,7 +5,7 @@
 
 Every run is an ordinary `nearsym train trading` in runs/trading; one that was stopped is resumed,
 one that is finished is left alone. The test part is played once, by the code of `nearsym eval`,
-and kept as test.json beside the run. Results go to docs/results/trading*.csv, figures to
+and kept as test.json beside the run. Results go to docs/results/trading.csv, figures to
 docs/images.
 """
 
@@ -16,11 +16,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nearsym.cli.train import Train, configure
 from nearsym.envs.registry import make
 from nearsym.experiments.baselines import baseline_tracks
 from nearsym.experiments.evaluation import evaluate_run
-from nearsym.experiments.portfolio import Metrics, Track, markdown_table, summary_row
+from nearsym.experiments.portfolio import Metrics, Track, markdown_table, metrics, summary_row
 from nearsym.experiments.run import resume, start, write_json
 from nearsym.layers.scale import SCALES
 from nearsym.training.log import read_metrics
@@ -79,11 +81,25 @@ def table() -> list[dict[str, Any]]:
             name = f"{label(model, symmetry)}, {kind}"
             found.append(over_seeds(name, (result["metrics"][i] for result in results)))
             baselines = results[0]["metrics"][2:]
-    return found + baselines
+    return [*found, random_orders(), *baselines] if found else []
+
+
+def random_orders(episodes: int = 30) -> dict[str, Any]:
+    """What uniformly random orders earn: an agent that has learned nothing."""
+    env: Any = make("trading", split="test")
+    played = []
+    for episode in range(episodes):
+        rng = np.random.default_rng(episode)
+        infos, over = [env.reset(seed=episode)[1]], False
+        while not over:
+            *_, over, info = env.step(rng.uniform(-1, 1, env.action_space.shape))
+            infos.append(info)
+        played.append(metrics(Track.from_infos("random", infos)))
+    return summary_row("random orders", played)
 
 
 def write(rows: list[dict[str, Any]]) -> None:
-    """The table, and the daily means of value and cumulative costs, as small CSV files."""
+    """The table as a small CSV file."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     names = [name for name in rows[0] if name not in ("name", "runs")]
     with (RESULTS / "trading.csv").open("w", newline="", encoding="utf-8") as file:
@@ -100,12 +116,11 @@ def _short(cell: float | str) -> str:
 
 
 def draw() -> None:
-    """Portfolio value and cumulative costs over the test part; relaxed weights after training."""
+    """Value and cumulative costs over the test part; relaxed weights of what was tested."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    import numpy as np
 
     IMAGES.mkdir(parents=True, exist_ok=True)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

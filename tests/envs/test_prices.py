@@ -171,6 +171,9 @@ def test_late_tickers_are_dropped_only_by_choice_and_never_filled(tmp_path):
     assert load_prices(path, start="2001-01-03").tickers == ("AAA", "BBB")
     twice = write(tmp_path, WIDE.replace("10,20", ",20").replace("12,22", "-1,22"))
     assert load_prices(twice, late="drop").tickers == ("BBB",), "what is dropped need not be right"
+    rows = ["Date,A,B", "2001-01-02,1,", "2001-01-03,,2", "2001-01-04,3.1,3", "2001-01-05,4,3"]
+    wide = write(tmp_path, "\n".join(rows))
+    assert len(load_prices(wide, late="drop").dates) == 3, "a day that only the dropped one has"
     rows = ["date,tic,close", "2001-01-02,A,10", "2001-01-03,A,11", "2001-01-03,B,5"]
     longer = write(tmp_path, "\n".join([*rows, "2001-01-05,B,6", "2001-01-06,A,12"]))
     table = load_prices(longer, late="drop")

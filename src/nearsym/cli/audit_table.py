@@ -46,7 +46,7 @@ def _rows(result: dict[str, Any]) -> list[str]:
             if element.get(key) is not None:
                 rows.append(f"{name:<10} {label:<5} {_numbers(element[key])}")
                 name = ""
-        if element.get("compared", 0.0) > 0:
+        if "floor_p" in element:
             share = f"{element['compared']:.0%} of the steps have a near mirrored one"
             rows.append(f"{name:<10} {share}")
         for label in ("r", "p"):

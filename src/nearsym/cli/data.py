@@ -154,7 +154,7 @@ def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
     from nearsym.envs.prices import EMBEDDED, content_hash, judge
 
     accept = args.file == EMBEDDED  # as `load_prices` treats it
-    _, _, problems = judge(raw, args.late, "accept" if accept else args.splits)
+    raw, dropped, problems = judge(raw, args.late, "accept" if accept else args.splits)
     return {
         "source": raw.source,
         "tickers": list(raw.tickers),
@@ -163,6 +163,7 @@ def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
         "rows": len(raw.dates),
         "sha256": content_hash(raw),
         "fields": list(raw.fields),
+        "dropped": list(dropped),
         "problems": [asdict(problem) for problem in problems],
     }
 

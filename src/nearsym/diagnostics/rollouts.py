@@ -114,9 +114,10 @@ def _steps(
         episode: list[Step] = []
         for _ in range(longest):
             action = policy(obs)
+            taken = np.array(action)  # the environment may clip it in place
             seen, reward, terminated, truncated, _ = env.step(action)
             following = np.array(seen)
-            episode.append((obs, action, float(reward), following))
+            episode.append((obs, taken, float(reward), following))
             obs = following
             if terminated or truncated:
                 break

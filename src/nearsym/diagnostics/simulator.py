@@ -98,13 +98,14 @@ def declared_symmetry(env: gym.Env) -> Symmetry:
 
 
 def longest_episode(env: gym.Env) -> int:
-    """Steps after which an episode is cut: a TimeLimit, what Gymnasium's registry says, or 1000."""
-    limit = getattr(env.spec, "max_episode_steps", None)
+    """Steps after which an episode is cut: the shortest TimeLimit, what Gymnasium's registry says,
+    or 1000."""
+    limits = [getattr(env.spec, "max_episode_steps", None)]
     while isinstance(env, gym.Wrapper):
         if isinstance(env, gym.wrappers.TimeLimit):
-            limit = env._max_episode_steps
+            limits.append(env._max_episode_steps)
         env = env.env
-    return LONGEST if limit is None else int(limit)
+    return min((int(limit) for limit in limits if limit is not None), default=LONGEST)
 
 
 def check_samples(samples: int) -> None:

@@ -150,6 +150,8 @@ def judge(
     if late == "drop":
         found = {problem.column for problem in problems if problem.kind == "late"}
         dropped = tuple(name for name in raw.tickers if name in found)
+    if dropped == raw.tickers:
+        raise UsageError(f"{raw.source} leaves no ticker to trade: all of them start late.")
     if dropped:
         raw = _without(raw, dropped)
         problems = find_problems(raw)
@@ -160,7 +162,7 @@ def judge(
 def _without(raw: RawPrices, dropped: tuple[str, ...]) -> RawPrices:
     """The table without some tickers, and without days that only they have."""
     columns = [i for i, name in enumerate(raw.tickers) if name not in dropped]
-    days = np.flatnonzero((raw.rows[:, columns] > 0).any(axis=1))
+    days = np.flatnonzero(~np.isnan(raw.fields["close"][:, columns]).all(axis=1))
     return _cut(raw, days, columns, [p for p in raw.problems if p.column not in dropped])
 
 

@@ -72,7 +72,7 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
         )
     # Environments of one's own know no action repeat, so they keep what belongs to it.
     pixels = task.obs == "pixels"
-    repeat = 4 if pixels else 2
+    repeat = {"pixels": 4, "state": 2, None: 1}[task.obs]
     return _config(
         "laptop",
         replace(task, size=51, action_repeat=repeat),
