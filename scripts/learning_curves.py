@@ -209,8 +209,6 @@ def draw(which: str) -> None:
     import matplotlib.pyplot as plt
 
     runs = by_run(read(which))
-    if not runs:
-        return
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for i, what in enumerate(dict.fromkeys(what for what, _ in runs)):
         curves_of = [curve for (name, _), curve in runs.items() if name == what]
@@ -239,6 +237,8 @@ def main() -> None:
     if arguments.draw:
         for which in curves():
             write(which)
+            if not read(which):
+                continue
             draw(which)
             print(f"\n{which}\n\n{table(which)}\n\n{differences(which)}")
 
