@@ -20,11 +20,11 @@ import numpy as np
 
 from nearsym.cli.train import Train, configure
 from nearsym.envs.registry import make
-from nearsym.experiments.baselines import baseline_tracks
-from nearsym.experiments.evaluation import evaluate_run
+from nearsym.experiments.evaluation import evaluate_run, held_uniformly
 from nearsym.experiments.portfolio import Metrics, Track, markdown_table, metrics, summary_row
 from nearsym.experiments.run import resume, start, write_json
 from nearsym.layers.scale import SCALES
+from nearsym.training.evaluate import rollouts
 from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/trading")
@@ -86,16 +86,16 @@ def table() -> list[dict[str, Any]]:
 
 def random_orders(episodes: int = 30) -> dict[str, Any]:
     """What uniformly random orders earn: an agent that has learned nothing."""
-    env: Any = make("trading", split="test")
-    played = []
-    for episode in range(episodes):
-        rng = np.random.default_rng(episode)
-        infos, over = [env.reset(seed=episode)[1]], False
-        while not over:
-            *_, over, info = env.step(rng.uniform(-1, 1, env.action_space.shape))
-            infos.append(info)
-        played.append(metrics(Track.from_infos("random", infos)))
-    return summary_row("random orders", played)
+    env, rng = make("trading", split="test"), np.random.default_rng(0)
+    played = rollouts(
+        lambda obs: rng.uniform(-1, 1, (len(obs), env.action_space.shape[0])),
+        env,
+        episodes=episodes,
+        seed=0,
+        keep_infos=True,
+    )
+    tracks = (Track.from_infos("random", episode.infos) for episode in played)
+    return summary_row("random orders", [metrics(track) for track in tracks])
 
 
 def write(rows: list[dict[str, Any]]) -> None:
@@ -139,7 +139,7 @@ def draw() -> None:
                     alpha=0.8,
                     label=None if j else label(model, symmetry),
                 )
-    uniform = held_uniformly()
+    uniform = held_uniformly(make("trading", split="test").unwrapped)
     dates = np.array(uniform.dates, dtype="datetime64[D]")
     left.plot(dates, uniform.value * 1e-6, color="black", lw=1.2, ls="--", label="uniform")
     left.set(ylabel="portfolio value (mm)", title="Mean of ten sampled episodes, one line a seed")
@@ -149,12 +149,6 @@ def draw() -> None:
         axes.tick_params(axis="x", rotation=30)
     figure.savefig(IMAGES / "trading-results.png", dpi=110)
     draw_relaxed(plt)
-
-
-def held_uniformly() -> Track:
-    """The first baseline, day by day."""
-    env: Any = make("trading", split="test").unwrapped
-    return baseline_tracks(env.table, env.dates, env.days)[0]
 
 
 def draw_relaxed(plt: Any) -> None:

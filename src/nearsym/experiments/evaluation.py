@@ -95,7 +95,7 @@ def evaluate_shuffled(
             seed=world,
             keep_infos=True,
         )
-        held = _held_uniformly(shuffled.unwrapped)
+        held = held_uniformly(shuffled.unwrapped)
         traded = Track.from_infos("agent", episode.infos)
         excess.append(100 * (_before_fees(traded) - _before_fees(held)) / real.initial_cash)
     mean, interval = mean_ci95(excess)
@@ -173,7 +173,8 @@ def _before_fees(track: Track) -> float:
     return float(track.value[-1] + track.costs.sum())
 
 
-def _held_uniformly(task: Any) -> Track:
+def held_uniformly(task: Any) -> Track:
+    """Uniform holding over the part of a trading task, by its rules."""
     count = len(task.table.tickers)
     rules = {"cash": task.initial_cash, "cost": task.cost, "fill": task.fill}
     return hold(task.table, task.days, np.full(count, 1 / count), name="uniform", **rules)

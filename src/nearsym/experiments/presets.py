@@ -70,9 +70,8 @@ def _laptop(task: TaskConfig, agent: str) -> RunConfig:
                 eval_every=10_000,
             ),
         )
-    # Environments of one's own know no action repeat, so they keep what belongs to it.
     pixels = task.obs == "pixels"
-    repeat = {"pixels": 4, "state": 2, None: 1}[task.obs]
+    repeat = {"pixels": 4, "state": 2}.get(task.obs or "", 1)  # one's own environments know none
     return _config(
         "laptop",
         replace(task, size=51, action_repeat=repeat),
