@@ -31,7 +31,7 @@ def _named(train: Train) -> tuple[str, Train]:
 
 
 def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
-    evaluations = 12 if frames < 200_000 else 25
+    every = 5000 if frames < 100_000 else 10_000
     return Train(
         task=task,
         obs="state",
@@ -39,7 +39,7 @@ def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
         model=model,
         frames=frames,
         seed=seed,
-        eval_every=frames // evaluations,
+        eval_every=every,
     )
 
 
@@ -56,9 +56,9 @@ def curves() -> dict[str, list[Train]]:
         "state-cartpole": [_state(cartpole, m, "sac", 60_000, s) for s in range(3) for m in MODELS],
         "state-drqv2": [_state(cartpole, m, "drqv2", 100_000, 0) for m in ("approx", "none")],
         "state-others": [
-            _state(task, "approx", "sac", 250_000, s)
+            _state(task, "approx", "sac", frames, s)
+            for task, frames in (("reacher-hard", 250_000), ("ball_in_cup-catch", 125_000))
             for s in range(3)
-            for task in ("ball_in_cup-catch", "reacher-hard")
         ],
         "pixels-cartpole": [
             _pixels(cartpole, m, s) for s in range(2) for m in ("exact", "approx", "none")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from nearsym.agents.augment import draw_shifts, shift_images
+from nearsym.agents.augment import copy_by_index, draw_shifts, shift_images
 
 
 def published(images, shifts, pad, mode):
@@ -32,6 +32,13 @@ def test_equals_the_interpolating_version(images, mode, pad):
     found = shift_images(images, shifts, pad)
     assert found.dtype == torch.uint8
     assert (found.double() - published(images, shifts, pad, mode)).abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("pad", [0, 3, 20])
+def test_one_gather_copies_the_same_bytes(images, pad):
+    shifts = draw_shifts(len(images), pad, torch.Generator().manual_seed(1))
+    shifts = shifts.clamp(pad - 12, pad + 12)  # something of each picture stays in view
+    assert torch.equal(copy_by_index(images, shifts - pad), shift_images(images, shifts, pad))
 
 
 def test_by_hand():

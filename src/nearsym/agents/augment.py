@@ -1,7 +1,6 @@
 """Random shifts of images: DrQ's augmentation, as integer crops of bytes."""
 
-from typing import Any
-
+import numpy as np
 import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
@@ -22,15 +21,29 @@ def shift_images(
     Equal to the published version, which pads and interpolates but shifts by whole pixels too;
     copying bytes costs a hundredth of resampling floats.
     """
+    copy = copy_slices if images.device.type == "cpu" else copy_by_index
+    return copy(images, shifts - pad)
+
+
+def copy_by_index(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
+    """out[i, j] = image[i + down, j + right], one gather for the batch: for an accelerator."""
+    batch, height, width, _ = images.shape
+    first = torch.arange(batch, device=images.device)
+    rows = (torch.arange(height, device=images.device) + moves[:, :1]).clamp(0, height - 1)
+    columns = (torch.arange(width, device=images.device) + moves[:, 1:]).clamp(0, width - 1)
+    return images[first[:, None, None], rows[:, :, None], columns[:, None, :]]
+
+
+def copy_slices(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
+    """The same, image by image: a processor copies whole rows faster than it gathers pixels."""
     out = torch.empty_like(images)
-    on_cpu = images.device.type == "cpu"  # where numpy's slices are the cheaper ones
-    source, target = (images.numpy(), out.numpy()) if on_cpu else (images, out)
-    for i, (row, column) in enumerate(shifts.tolist()):
-        _shift(source[i], target[i], row - pad, column - pad)
+    source, target = images.numpy(), out.numpy()
+    for i, (down, right) in enumerate(moves.tolist()):
+        _copy(source[i], target[i], down, right)
     return out
 
 
-def _shift(source: Any, target: Any, down: int, right: int) -> None:
+def _copy(source: np.ndarray, target: np.ndarray, down: int, right: int) -> None:
     """Copy what both pictures show, then repeat its edges: columns first, whole rows after."""
     height, width = source.shape[:2]
     top, bottom = max(0, -down), min(height, height - down)

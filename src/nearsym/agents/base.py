@@ -1,6 +1,7 @@
 """What the agents share: their interface, and the steps every update is made of."""
 
 import contextlib
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -96,31 +97,42 @@ def normal_like(x: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
 
 
-class Learner(Protocol):
-    """The parts of an agent that a checkpoint holds."""
+class Learner:
+    """An actor-critic being trained: its networks, their target, their optimisers, its chance."""
 
-    networks: ActorCritic
-    target_critic: nn.Module
-    optimisers: dict[str, torch.optim.Adam | None]
-    generator: torch.Generator
+    def __init__(
+        self,
+        networks: ActorCritic,
+        *,
+        learning_rate: float,
+        compute: Compute,
+        generator: torch.Generator,
+    ):
+        self.networks = networks
+        self.compute = compute
+        self.generator = generator
+        self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
+        self.optimisers = {
+            name: adam(learning_rate, module) for name, module in networks.parts.items()
+        }
 
+    def encode(self, obs: Tensor) -> Tensor:
+        """Features of a batch of observations, where and how this learner computes."""
+        return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
 
-def learner_state(learner: Learner) -> dict[str, Any]:
-    """Weights, optimisers and random state: tensors and plain data only."""
-    state = {name: module.state_dict() for name, module in _modules(learner).items()}
-    optimisers = {k: o.state_dict() for k, o in learner.optimisers.items() if o is not None}
-    return state | {"optimisers": optimisers, "generator": learner.generator.get_state()}
+    def state_dict(self) -> dict[str, Any]:
+        """Weights, optimisers and random state: tensors and plain data only."""
+        state = {name: module.state_dict() for name, module in self._modules().items()}
+        optimisers = {k: o.state_dict() for k, o in self.optimisers.items() if o is not None}
+        return state | {"optimisers": optimisers, "generator": self.generator.get_state()}
 
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, module in self._modules().items():
+            module.load_state_dict(state[name])
+        for name, optimiser in self.optimisers.items():
+            if optimiser is not None:
+                optimiser.load_state_dict(state["optimisers"][name])
+        self.generator.set_state(state["generator"])
 
-def load_learner_state(learner: Learner, state: dict[str, Any]) -> None:
-    """The inverse of `learner_state`."""
-    for name, module in _modules(learner).items():
-        module.load_state_dict(state[name])
-    for name, optimiser in learner.optimisers.items():
-        if optimiser is not None:
-            optimiser.load_state_dict(state["optimisers"][name])
-    learner.generator.set_state(state["generator"])
-
-
-def _modules(learner: Learner) -> dict[str, nn.Module]:
-    return learner.networks.parts | {"target_critic": learner.target_critic}
+    def _modules(self) -> dict[str, nn.Module]:
+        return self.networks.parts | {"target_critic": self.target_critic}

@@ -1,24 +1,13 @@
 """DrQ-v2: deterministic policy gradients with image augmentation (Yarats et al. 2021)."""
 
-import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from nearsym.agents.augment import draw_shifts, shift_images
-from nearsym.agents.base import (
-    Compute,
-    adam,
-    frozen,
-    learner_state,
-    load_learner_state,
-    minimise,
-    normal_like,
-    polyak_,
-)
+from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, polyak_
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import (
     clipped_double_q_target,
@@ -59,7 +48,7 @@ class DrQV2Config:
             raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
 
 
-class DrQV2:
+class DrQV2(Learner):
     """The agent. Networks are handed in; images are augmented, vectors are not."""
 
     def __init__(
@@ -70,21 +59,15 @@ class DrQV2:
         compute: Compute,
         generator: torch.Generator,
     ):
-        self.networks = networks
+        super().__init__(
+            networks, learning_rate=config.learning_rate, compute=compute, generator=generator
+        )
         self.config = config
-        self.compute = compute
-        self.generator = generator
-        self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
-        self.optimisers = {
-            "encoder": adam(config.learning_rate, networks.encoder),
-            "actor": adam(config.learning_rate, networks.actor),
-            "critic": adam(config.learning_rate, networks.critic),
-        }
 
     @torch.no_grad()
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
         """The mean action with exploration noise; uniform at the very start."""
-        mean = self._mean(self._encode(torch.from_numpy(obs[None])))
+        mean = self._mean(self.encode(torch.from_numpy(obs[None])))
         if step < self.config.random_steps:
             uniform = torch.rand(mean.shape, generator=self.generator, device=mean.device)
             action = 2 * uniform - 1
@@ -96,7 +79,7 @@ class DrQV2:
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """Mean actions for a batch of observations, or with the final exploration noise."""
-        mean = self._mean(self._encode(torch.from_numpy(obs)))
+        mean = self._mean(self.encode(torch.from_numpy(obs)))
         if sample:
             noise = normal_like(mean, self.generator)
             mean = truncated_normal_sample(mean, self.config.std_end, noise)
@@ -111,7 +94,7 @@ class DrQV2:
         """One gradient step on critic and encoder, then one on the actor."""
         batch = self.compute.here(batch)
         std = self.std(step)
-        features = self._encode(self._augment(batch.obs))
+        features = self.encode(self._augment(batch.obs))
         metrics = self._update_critic(features, batch, std)
         metrics |= self._update_actor(features.detach(), std)
         polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
@@ -119,7 +102,7 @@ class DrQV2:
 
     def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:
         with torch.no_grad():
-            next_features = self._encode(self._augment(batch.next_obs))
+            next_features = self.encode(self._augment(batch.next_obs))
             next_action = self._noisy(self._mean(next_features), std)
             next_q = self.target_critic(next_features, next_action)
             target = clipped_double_q_target(batch.reward, batch.discount, next_q)
@@ -141,9 +124,6 @@ class DrQV2:
         minimise(loss, self.optimisers["actor"])
         return {"actor/loss": loss.detach(), "actor/saturation": saturation.detach()}
 
-    def _encode(self, obs: Tensor) -> Tensor:
-        return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
-
     def _mean(self, features: Tensor) -> Tensor:
         return torch.tanh(self.networks.actor(features))
 
@@ -156,9 +136,3 @@ class DrQV2:
             return obs
         shifts = draw_shifts(len(obs), self.config.shift_pad, self.generator)
         return shift_images(obs, shifts, self.config.shift_pad)
-
-    def state_dict(self) -> dict[str, Any]:
-        return learner_state(self)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_learner_state(self, state)

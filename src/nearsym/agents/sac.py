@@ -1,6 +1,5 @@
 """SAC: maximum-entropy actor-critic (Haarnoja et al. 2018), with fixed or learned temperature."""
 
-import copy
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,16 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nearsym.agents.base import (
-    Compute,
-    adam,
-    frozen,
-    learner_state,
-    load_learner_state,
-    minimise,
-    normal_like,
-    polyak_,
-)
+from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, polyak_
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import (
     clipped_double_q_target,
@@ -51,7 +41,7 @@ class SACConfig:
             raise UsageError(f"temperature must be positive, got {self.temperature}.")
 
 
-class SAC:
+class SAC(Learner):
     """The agent. Networks are handed in; the encoder learns from the critic's loss."""
 
     def __init__(
@@ -62,21 +52,17 @@ class SAC:
         compute: Compute,
         generator: torch.Generator,
     ):
-        self.networks = networks
+        super().__init__(
+            networks, learning_rate=config.learning_rate, compute=compute, generator=generator
+        )
         self.config = config
-        self.compute = compute
-        self.generator = generator
-        self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
         start = math.log(config.temperature)
         self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
-        self.optimisers = {
-            "encoder": adam(config.learning_rate, networks.encoder),
-            "actor": adam(config.learning_rate, networks.actor),
-            "critic": adam(config.learning_rate, networks.critic),
-            "temperature": torch.optim.Adam([self.log_temperature], lr=config.learning_rate)
+        self.optimisers["temperature"] = (
+            torch.optim.Adam([self.log_temperature], lr=config.learning_rate)
             if config.learn_temperature
-            else None,
-        }
+            else None
+        )
 
     @torch.no_grad()
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
@@ -99,7 +85,7 @@ class SAC:
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
         batch = self.compute.here(batch)
-        features = self._encode(batch.obs)
+        features = self.encode(batch.obs)
         metrics = self._update_critic(features, batch)
         metrics |= self._update_actor(features.detach())
         polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
@@ -107,7 +93,7 @@ class SAC:
 
     def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
         with torch.no_grad():
-            next_features = self._encode(batch.next_obs)
+            next_features = self.encode(batch.next_obs)
             next_action, log_prob = self._sample(next_features)
             next_q = self.target_critic(next_features, next_action)
             soft_q = next_q - self.temperature * log_prob
@@ -142,20 +128,17 @@ class SAC:
     def temperature(self) -> Tensor:
         return self.log_temperature.detach().exp()
 
-    def _encode(self, obs: Tensor) -> Tensor:
-        return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
-
     def _policy(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        return self.networks.actor(self._encode(obs))
+        return self.networks.actor(self.encode(obs))
 
     def _sample(self, features: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = self.networks.actor(features)
         return squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
 
     def state_dict(self) -> dict[str, Any]:
-        return learner_state(self) | {"log_temperature": self.log_temperature.detach().clone()}
+        return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_learner_state(self, state)
+        super().load_state_dict(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])
