@@ -64,6 +64,10 @@ MISTAKES = {
         [*CARTPOLE, "--model", "exact", "--filters", 2],
         "belong to the model approx, not to exact",
     ),
+    "relax with steerable": (
+        [*CARTPOLE, "--layers", "steerable", "--relax", "output"],
+        "--relax is about group layers",
+    ),
     "relax with none": (
         [*CARTPOLE, "--model", "none", "--relax", "output"],
         "belong to the model approx, not to none",
@@ -192,7 +196,6 @@ def test_options_reach_the_configuration():
         variant="gravity=0.5",
         model="approx",
         filters=3,
-        relax="output",
         layers="steerable",
         size=61,
         noise=0.06,
@@ -210,7 +213,8 @@ def test_options_reach_the_configuration():
     assert (task["variant"], task["size"], task["noise"]) == ("gravity=0.5", 61, 0.06)
     assert task["background"]
     network = found.network
-    assert (network.filters, network.relax, network.layers) == (3, "output", "steerable")
+    assert (network.filters, network.layers) == (3, "steerable")
+    assert config(relax="output").network.relax == "output"
     training = found.training
     assert (training.frames, training.replay) == (123, "disk")
     assert (training.eval_every, training.eval_episodes) == (11, 12)

@@ -98,6 +98,42 @@ def two_actions():
     return env
 
 
+class Filmed(Toy):
+    """A grey picture, or what is missing for one."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+
+    def __init__(self, render_mode=None, missing=None):
+        super().__init__()
+        self.render_mode, self.missing = render_mode, missing
+
+    def render(self):
+        if self.missing:
+            raise gymnasium.error.DependencyNotInstalled(self.missing)
+        return np.full((16, 16, 3), 99, np.uint8)
+
+
+gymnasium.register("toys/Filmed-v0", entry_point=Filmed)
+gymnasium.register("toys/Unfilmed-v0", entry_point=Filmed, kwargs={"missing": "get a camera"})
+
+
+def lopsided():
+    env = Toy()
+    env.action_space = gymnasium.spaces.Box(-0.5, 1, (1,), np.float32)
+    return env
+
+
+class HalfSaved(Toy):
+    """Has something called get_state, and no way back."""
+
+    def get_state(self):
+        return object()
+
+
+def half_saved():
+    return HalfSaved()
+
+
 def discrete():
     env = Toy()
     env.action_space = gymnasium.spaces.Discrete(3)

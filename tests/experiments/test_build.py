@@ -93,6 +93,7 @@ def test_without_a_declaration_only_plain_networks():
     [
         ("toys:larger", "sac", r"moves observations of 2 numbers.*shape \(3,\)"),
         ("toys:two_actions", "sac", r"moves actions of 1 numbers.*shape \(2,\)"),
+        ("toys:lopsided", "sac", "mirror_x leaves the action space: entry 0 would reach from -1 "),
         ("toys:images", "sac", "SAC reads vectors.*use --agent drqv2"),
         ("toys:wide_images", "drqv2", "must be square"),
     ],
@@ -109,6 +110,18 @@ def test_declarations_that_do_not_fit(name, agent, text, small):
 def test_devices_that_are_not_there(device, text, small):
     config = replace(small(), device=device)
     with pytest.raises(UsageError, match=text):
+        build_agent(config, build_env(config.task))
+
+
+def test_a_lopsided_box_is_no_trouble_without_a_mirror(small):
+    config = small("toys:lopsided", model="none")
+    assert build_agent(config, build_env(config.task)) is not None
+
+
+@pytest.mark.parametrize("device", ["cuda:x", "cuda:", "cpu:0x"])
+def test_devices_that_are_none(device, small):
+    config = replace(small(), device=device)
+    with pytest.raises(UsageError, match="A device is cpu or cuda"):
         build_agent(config, build_env(config.task))
 
 

@@ -1,5 +1,7 @@
 """Evaluating a run: mean, interval, noise, film."""
 
+from importlib import import_module
+
 import imageio.v3 as imageio
 import imageio_ffmpeg
 import numpy as np
@@ -88,6 +90,16 @@ def test_a_film_of_an_unknown_kind_is_refused_first(pixels, tmp_path):
 def test_an_environment_without_pictures(vectors, tmp_path):
     with pytest.raises(UsageError, match="cannot be filmed: its render_mode is None"):
         evaluate_run(vectors, episodes=1, video=tmp_path / "film.gif")
+
+
+def test_gymnasium_ids_are_filmed_or_say_what_they_lack(small, tmp_path):
+    import_module("toys")  # registers them
+    start(small("toys/Filmed-v0"), tmp_path / "run")
+    evaluate_run(tmp_path / "run", episodes=2, video=tmp_path / "film.gif")
+    assert len(imageio.imread(tmp_path / "film.gif", index=None)) >= 1
+    start(small("toys/Unfilmed-v0"), tmp_path / "other")
+    with pytest.raises(UsageError, match="cannot be filmed: get a camera"):
+        evaluate_run(tmp_path / "other", episodes=2, video=tmp_path / "film.gif")
 
 
 def test_a_checkpoint_that_is_not_there(vectors):

@@ -150,6 +150,38 @@ def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
         start(small(), tmp_path / "run")
 
 
+def test_weights_that_are_not_finite_are_neither_played_nor_saved(small, tmp_path, monkeypatch):
+    from nearsym.agents.sac import SAC
+
+    original = SAC.update
+
+    def update(agent, batch, *, step):
+        metrics = original(agent, batch, step=step)
+        if step == 80:
+            next(agent.networks.actor.parameters()).data[0] = math.nan
+        return metrics
+
+    monkeypatch.setattr(SAC, "update", update)
+    with pytest.raises(DivergedError, match=r"actor\.\S+ is not finite at frame 80"):
+        start(small(), tmp_path / "run")
+    assert weights(tmp_path / "run").isfinite().all()
+    evaluated = [r["frames"] for r in numbers(tmp_path / "run") if "eval/return_mean" in r]
+    assert evaluated == [40]
+
+
+def test_a_run_made_elsewhere_is_loaded_on_the_processor(small, tmp_path):
+    start(small(), tmp_path / "run")
+    before = weights(tmp_path / "run")
+    path = tmp_path / "run" / "config.json"
+    path.write_text(path.read_text().replace('"device": "cpu"', '"device": "cuda:97"'))
+    assert torch.equal(before, weights(tmp_path / "run"))
+
+
+def test_an_environment_with_half_a_state_starts_a_new_episode(small, tmp_path):
+    start(small("toys:half_saved"), tmp_path / "run")
+    assert resume(tmp_path / "run", frames=120)["frames"] == 120
+
+
 def test_an_existing_folder_is_left_alone(small, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"exists already\. Continue it with --resume"):

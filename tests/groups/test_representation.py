@@ -143,6 +143,14 @@ def test_the_two_elements_that_fail_are_named():
         from_matrices(d2, wrong)
 
 
+def test_rounding_is_not_part_of_a_declaration():
+    quarters = [k * np.pi / 2 for k in range(4)]
+    turns = [[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in quarters]
+    rep = from_matrices(cyclic(4), turns)
+    assert rep.is_signed_permutation
+    assert np.array_equal(rep.matrices, np.round(turns) + 0.0)
+
+
 def test_other_wrong_use_is_explained():
     flat = product(cyclic(2), cyclic(2))
     with pytest.raises(UsageError, match=r"C2×C2 has no plane action to take the sign of"):

@@ -39,6 +39,10 @@ class Agent(Protocol):
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
+    def load_weights(self, state: dict[str, Any]) -> None:
+        """What acting needs of a state, whatever device it was made on."""
+        ...
+
 
 @dataclass(frozen=True)
 class Compute:
@@ -92,6 +96,12 @@ def frozen(module: nn.Module) -> Iterator[None]:
         module.requires_grad_(True)
 
 
+def uniform_action(size: int, generator: torch.Generator) -> np.ndarray:
+    """An action drawn uniformly from [−1, 1]ⁿ."""
+    drawn = torch.rand((1, size), generator=generator, device=generator.device)
+    return (2 * drawn - 1)[0].cpu().numpy()
+
+
 def normal_like(x: Tensor, generator: torch.Generator) -> Tensor:
     """Standard normal noise of the shape, type and device of x."""
     return torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
@@ -126,9 +136,13 @@ class Learner:
         optimisers = {k: o.state_dict() for k, o in self.optimisers.items() if o is not None}
         return state | {"optimisers": optimisers, "generator": self.generator.get_state()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_weights(self, state: dict[str, Any]) -> None:
+        """The networks of a state; enough to act, and good for any device."""
         for name, module in self._modules().items():
             module.load_state_dict(state[name])
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.load_weights(state)
         for name, optimiser in self.optimisers.items():
             if optimiser is not None:
                 optimiser.load_state_dict(state["optimisers"][name])

@@ -7,7 +7,15 @@ import torch
 from torch import Tensor
 
 from nearsym.agents.augment import draw_shifts, shift_images
-from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, polyak_
+from nearsym.agents.base import (
+    Compute,
+    Learner,
+    frozen,
+    minimise,
+    normal_like,
+    polyak_,
+    uniform_action,
+)
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import (
     clipped_double_q_target,
@@ -67,14 +75,11 @@ class DrQV2(Learner):
     @torch.no_grad()
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
         """The mean action with exploration noise; uniform at the very start."""
-        mean = self._mean(self.encode(torch.from_numpy(obs[None])))
         if step < self.config.random_steps:
-            uniform = torch.rand(mean.shape, generator=self.generator, device=mean.device)
-            action = 2 * uniform - 1
-        else:
-            noise = normal_like(mean, self.generator)
-            action = truncated_normal_sample(mean, self.std(step), noise)
-        return action[0].cpu().numpy()
+            return uniform_action(self.networks.action_size, self.generator)
+        mean = self._mean(self.encode(torch.from_numpy(obs[None])))
+        noise = normal_like(mean, self.generator)
+        return truncated_normal_sample(mean, self.std(step), noise)[0].cpu().numpy()
 
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:

@@ -8,7 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, polyak_
+from nearsym.agents.base import (
+    Compute,
+    Learner,
+    frozen,
+    minimise,
+    normal_like,
+    polyak_,
+    uniform_action,
+)
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import (
     clipped_double_q_target,
@@ -68,9 +76,7 @@ class SAC(Learner):
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
         """An action drawn from the policy; uniform at the very start."""
         if step < self.config.random_steps:
-            mean, _ = self._policy(torch.from_numpy(obs[None]))
-            uniform = torch.rand(mean.shape, generator=self.generator, device=mean.device)
-            return (2 * uniform - 1)[0].cpu().numpy()
+            return uniform_action(self.networks.action_size, self.generator)
         return self.policy(obs[None], sample=True)[0]
 
     @torch.no_grad()
@@ -138,7 +144,7 @@ class SAC(Learner):
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
+    def load_weights(self, state: dict[str, Any]) -> None:
+        super().load_weights(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])

@@ -199,6 +199,8 @@ def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
             raise UsageError(f"--{name} is about images: use it with --obs pixels.")
     if args.layers == "steerable" and model in ("none", "sit"):
         raise UsageError(f"--layers steerable needs a group; the model {model} has none.")
+    if args.layers == "steerable" and args.relax is not None:
+        raise UsageError("--relax is about group layers; steerable ones are relaxed in one way.")
     if args.task == "trading" and (args.layers == "steerable" or args.relax is not None):
         raise UsageError("--layers and --relax are about groups of images; trading has none.")
 

@@ -26,7 +26,7 @@ def check_spaces(symmetry: Symmetry, env: gym.Env, observations: list[np.ndarray
         if isinstance(act, Representation):
             _check_homomorphism(act, what)
             _check_size(act, space, what)
-            _check_box(act, space, what)
+            check_box(act, space, what)
     for obs in observations:
         for g in range(symmetry.group.order):
             moved = move(symmetry.observation, env.observation_space, g, obs)
@@ -130,7 +130,7 @@ def _check_size(act: Representation, space: gym.Space, what: str) -> None:
         )
 
 
-def _check_box(act: Representation, space: gym.Space, what: str) -> None:
+def check_box(act: Representation, space: gym.Space, what: str) -> None:
     """ρ(g) maps the box to itself: the image of each side stays within the sides."""
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         return

@@ -1,5 +1,6 @@
 """The composition root: the only place that turns configurations into objects."""
 
+import re
 from typing import Any
 
 import gymnasium
@@ -9,6 +10,7 @@ import torch
 from nearsym.agents.base import Agent, Compute
 from nearsym.agents.drqv2 import DrQV2, DrQV2Config
 from nearsym.agents.sac import SAC
+from nearsym.diagnostics.declaration import check_box
 from nearsym.envs.domains import DOMAINS
 from nearsym.envs.registry import TRADING, make
 from nearsym.errors import UsageError
@@ -92,6 +94,8 @@ def symmetry_of(env: gymnasium.Env, model: str) -> Symmetry:
                 f"The symmetry moves actions of {declared.action.size} numbers, the environment "
                 f"takes them in the shape {env.action_space.shape}."
             )
+        if model not in ("none", "sit"):  # actions are rescaled to [−1, 1], which keeps a mirror
+            check_box(declared.action, env.unwrapped.action_space, "action")
         return declared
     if model not in ("none", "sit") and window_of(env) is None:
         raise UsageError(
@@ -141,11 +145,21 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
 
 
 def _device(name: str) -> torch.device:
-    if name.partition(":")[0] not in ("cpu", "cuda"):
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise UsageError(f"A device is cpu or cuda (or cuda:1, …), got {name!r}.")
-    if name != "cpu" and not torch.cuda.is_available():
+    device = torch.device(name)
+    if not _is_here(device):
         raise UsageError(f"This torch sees no {name} device: use --device cpu.")
-    return torch.device(name)
+    return device
+
+
+def _is_here(device: torch.device) -> bool:
+    return device.type == "cpu" or (device.index or 0) < torch.cuda.device_count()
+
+
+def device_here(name: str) -> str:
+    """The device of a run where this machine has it, else the processor."""
+    return name if _is_here(torch.device(name)) else "cpu"
 
 
 def resolve_precision(precision: str, device: str) -> str:
@@ -154,7 +168,9 @@ def resolve_precision(precision: str, device: str) -> str:
         return precision
     if device == "cpu":
         return "bf16" if torch.cpu._is_avx512_bf16_supported() else "fp32"
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    with torch.cuda.device(_device(device)):
+        supported = torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bf16" if supported else "fp32"
 
 
 def _adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:

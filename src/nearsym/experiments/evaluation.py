@@ -13,7 +13,7 @@ from nearsym.envs.registry import TRADING
 from nearsym.envs.resample import shuffled_returns
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.experiments.baselines import baseline_tracks, hold
-from nearsym.experiments.build import build_env, has_pixels
+from nearsym.experiments.build import build_env
 from nearsym.experiments.config import RunConfig
 from nearsym.experiments.portfolio import Track, mean_ci95, metrics, summary_row
 from nearsym.experiments.run import check_data, load_agent, read_config
@@ -117,7 +117,8 @@ def _environment(config: RunConfig, noise: float | None, *, filmed: bool) -> gym
         raise UsageError("There is nothing to film in trading; leave out --video.")
     if task.name == TRADING:
         return build_env(task, split="test")
-    options = {"render_mode": "rgb_array"} if filmed and has_pixels(task.name) else {}
+    by_name = ":" not in task.name  # a factory decides for itself how it renders
+    options = {"render_mode": "rgb_array"} if filmed and by_name else {}
     return build_env(task, noise=noise, **options)
 
 
@@ -195,7 +196,10 @@ class _Film:
         self.frames: list[np.ndarray] = []
 
     def record(self) -> None:
-        frame = self.env.render()
+        try:
+            frame = self.env.render()
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise UsageError(f"This environment cannot be filmed: {error}") from error
         if not isinstance(frame, np.ndarray):
             raise UsageError("This environment cannot be filmed: its render() gives no picture.")
         self.frames.append(frame)

@@ -152,6 +152,7 @@ def _smoke(task: TaskConfig, agent: str) -> RunConfig:
             frames=2000,
             seed_frames=400,
             batch_size=16,
+            nstep=1 if agent == "sac" else 3,
             replay_capacity=5000,
             eval_every=1000,
             eval_episodes=1,

@@ -20,7 +20,14 @@ from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
-from nearsym.experiments.build import build_agent, build_env, build_eval_env, has_pixels, seeds_of
+from nearsym.experiments.build import (
+    build_agent,
+    build_env,
+    build_eval_env,
+    device_here,
+    has_pixels,
+    seeds_of,
+)
 from nearsym.experiments.config import RunConfig, from_plain, to_plain
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.training import atomic
@@ -95,8 +102,8 @@ def load_agent(
     config = read_config(folder)
     state, _ = CheckpointStore(folder / "checkpoints").load(checkpoint)
     env = build_env(config.task) if env is None else env
-    agent = build_agent(config, env)
-    agent.load_state_dict(state["agent"])
+    agent = build_agent(replace(config, device=device_here(config.device)), env)
+    agent.load_weights(state["agent"])
     return config, agent, env
 
 

@@ -221,6 +221,8 @@ def from_matrices(
     stacked = np.array(matrices, dtype=np.float64)
     if not np.isfinite(stacked).all():
         raise UsageError(f"{name}: a matrix has entries that are not finite.")
+    whole = np.round(stacked)  # cos(π/2) is 6e-17, and means 0
+    stacked = np.where(np.abs(stacked - whole) <= min(tolerance, 1e-8), whole, stacked)
     gap = np.einsum("gij,hjk->ghik", stacked, stacked) - stacked[group.mul]
     worst = np.abs(gap).max(axis=(2, 3))
     if worst.max() > tolerance or not np.allclose(stacked[0], np.eye(first[0]), atol=tolerance):

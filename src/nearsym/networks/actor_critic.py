@@ -21,6 +21,7 @@ class ActorCritic:
     """Features to the parameters of a policy."""
     critic: nn.Module
     """Features and actions to values (critics, batch)."""
+    action_size: int
     actor_penalty: Callable[[], Tensor | float] = field(default=no_penalty)
     """Added to the actor's loss: a prior on its weights."""
     critic_penalty: Callable[[], Tensor | float] = field(default=no_penalty)

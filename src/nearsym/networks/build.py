@@ -94,6 +94,7 @@ def build_actor_critic(
         encoder,
         actor,
         critic,
+        action_size=symmetry.action.size,
         actor_penalty=_penalty(config, config.rpp_actor, actor),
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
     )

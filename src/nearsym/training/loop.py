@@ -142,6 +142,7 @@ class Trainer:
             self.state.seconds = time.monotonic() - started
             self.state.evaluation_due = self._crossed(self.config.eval_every, before)
             self._pause_if_due(before, bar)
+        self.state.seconds = time.monotonic() - started  # with the last evaluation
         return self.state
 
     def _crossed(self, every: int, before: int) -> bool:
@@ -172,9 +173,12 @@ class Trainer:
 
     def _pause_if_due(self, before: int, bar: tqdm) -> None:
         """Evaluate and save where the schedule says so; stop where somebody asked."""
+        checkpoint_due = self._crossed(self.config.checkpoint_every, before)
+        if self.state.evaluation_due or checkpoint_due:
+            self._check_weights()
         try:
             improved = self.state.evaluation_due and self._evaluate(bar)
-            if improved or self._crossed(self.config.checkpoint_every, before):
+            if improved or checkpoint_due:
                 self.save(best=improved)
             self._stop_if_requested()
         except Interrupted:
@@ -191,6 +195,7 @@ class Trainer:
     def _evaluate(self, bar: tqdm) -> bool:
         state = self.state
         metrics = self.evaluate(self._stop_if_requested)
+        self._check("eval/returns", np.asarray(metrics["eval/returns"]))
         mean = float(np.mean(metrics["eval/returns"]))
         self.log.write(state.frames, {"eval/return_mean": mean} | metrics)
         improved = mean > state.best_return
@@ -231,15 +236,22 @@ class Trainer:
         if value.dtype != np.uint8 and not np.isfinite(value).all():
             raise DivergedError(name, self.state.frames)
 
+    def _check_weights(self) -> None:
+        """A finite loss can leave weights that are not: neither play nor save them."""
+        for part, network in self.agent.networks.parts.items():
+            for name, weight in network.named_parameters():
+                if not bool(weight.isfinite().all()):
+                    raise DivergedError(f"{part}.{name}", self.state.frames)
+
     def save(self, *, best: bool = False) -> None:
         """Put everything that decides what happens next into a checkpoint."""
         assert self.obs is not None
-        env = self.env.unwrapped
+        env: Any = self.env.unwrapped
         state = {
             "loop": asdict(self.state),
             "agent": self.agent.state_dict(),
             "rng": generator_state(self.rng),
-            "environment": env.get_state() if hasattr(env, "get_state") else None,
+            "environment": env.get_state() if _can_resume(env) else None,
             "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
@@ -270,6 +282,10 @@ class Trainer:
             for limit, elapsed in zip(_time_limits(self.env), state["elapsed"], strict=True):
                 limit._elapsed_steps = elapsed
             self.obs = state["obs"]
+
+
+def _can_resume(env: gymnasium.Env) -> bool:
+    return hasattr(env, "get_state") and hasattr(env, "set_state")
 
 
 def _time_limits(env: gymnasium.Env) -> list[TimeLimit]:
