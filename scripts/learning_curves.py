@@ -1,6 +1,7 @@
 """The learning curves of the docs: train what is missing, then write CSV files and figures.
 
     python scripts/learning_curves.py state-cartpole state-others
+    python scripts/learning_curves.py pixels-cartpole --only none-seed0 approx-seed1
     python scripts/learning_curves.py --draw
 
 Every run is an ordinary `nearsym train` in runs/curves; one that was stopped is resumed, one that
@@ -69,20 +70,20 @@ def curves() -> dict[str, list[Train]]:
             for m in ("exact", "approx", "none")
         ],
         "pixels-others": [
-            _pixels(cartpole, "rpp", 0, frames=40_000),
-            _pixels(cartpole, "sit", 0, frames=40_000),
-            _pixels(cartpole, "approx", 0, frames=40_000, layers="steerable"),
-            _pixels(cartpole, "approx", 0, frames=40_000, noise=0.06),
+            _pixels(cartpole, "rpp", 0, frames=30_000),
+            _pixels(cartpole, "sit", 0, frames=30_000),
+            _pixels(cartpole, "approx", 0, frames=30_000, layers="steerable"),
+            _pixels(cartpole, "approx", 0, frames=30_000, noise=0.06),
         ],
     }
 
 
-def train(names: list[str]) -> None:
-    """Run what is missing, in order."""
+def train(names: list[str], only: list[str]) -> None:
+    """Run what is missing, in order; of runs with one of these endings, if any are given."""
     for which in names:
         for name, options in map(_named, curves()[which]):
             folder = RUNS / name
-            if (folder / "summary.json").exists():
+            if (folder / "summary.json").exists() or (only and not name.endswith(tuple(only))):
                 continue
             if (folder / "config.json").exists():
                 resume(folder)
@@ -228,12 +229,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help=f"sets to train: {', '.join(curves())}")
+    parser.add_argument("--only", nargs="*", default=[], help="train only runs that end in one")
     parser.add_argument("--draw", action="store_true", help="figures and tables of what is there")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(curves())
     if unknown:
         parser.error(f"no such set: {', '.join(unknown)}")
-    train(arguments.names)
+    train(arguments.names, arguments.only)
     if arguments.draw:
         for which in curves():
             write(which)
