@@ -1,11 +1,10 @@
-"""The learning curves of the docs: train what is missing, then write CSV files and figures.
+"""The learning curves of the docs: train what is missing and write small CSV files.
 
     python scripts/learning_curves.py state-cartpole state-others
     python scripts/learning_curves.py pixels-cartpole --only none-seed0 approx-seed1
-    python scripts/learning_curves.py --draw
 
 Every run is an ordinary `nearsym train` in runs/curves; one that was stopped is resumed, one that
-is finished is left alone. Curves go to docs/results/NAME.csv, figures to docs/images.
+is finished is left alone. Curves go to docs/results/NAME.csv; `draw_curves.py` draws them.
 """
 
 import argparse
@@ -20,8 +19,9 @@ from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/curves")
 RESULTS = Path("docs/results")
-IMAGES = Path("docs/images")
 MODELS = ("none", "exact", "approx", "rpp")
+RELAXED = "pixels-relaxed"
+RELAXED_SETS = ("pixels-cartpole", "pixels-cartpole-repeat")
 
 
 def _named(train: Train) -> tuple[str, Train]:
@@ -114,9 +114,34 @@ def points(which: str) -> Iterator[dict[str, Any]]:
                 }
 
 
+def mirror_weights(which: str) -> Iterator[dict[str, Any]]:
+    """w(mirror) − w(e) of each relaxed layer of each run at its last evaluation: 0 is symmetry."""
+    for name, options in map(_named, curves()[which]):
+        path = RUNS / name / "metrics.jsonl"
+        if options.model != "approx" or not path.exists():
+            continue
+        last = [row for row in read_metrics(path) if "eval/return_mean" in row][-1:]
+        for row in last:
+            for layer, weights in row.items():
+                if layer.startswith("relaxed/"):
+                    yield {
+                        "task": options.task,
+                        "variant": options.variant or "original",
+                        "seed": options.seed,
+                        "frames": row["frames"],
+                        "layer": layer.removeprefix("relaxed/"),
+                        "difference": round(weights[0][1] - weights[0][0], 4),
+                    }
+
+
 def write(which: str) -> None:
     """The curves so far, as a small CSV file; what other machines ran stays in it."""
-    rows = list(points(which))
+    _merge(which, list(points(which)))
+    if which in RELAXED_SETS:
+        _merge(RELAXED, list(mirror_weights(which)))
+
+
+def _merge(which: str, rows: list[dict[str, Any]]) -> None:
     here = {_key(row) for row in rows}
     rows = [row for row in read(which) if _key(row) not in here] + rows
     if rows:
@@ -129,7 +154,8 @@ def write(which: str) -> None:
 
 def _key(row: Mapping[str, object]) -> tuple[str, ...]:
     """What identifies a run among the rows."""
-    return tuple(str(value) for name, value in row.items() if name not in ("frames", "return"))
+    measured = ("frames", "return", "layer", "difference")
+    return tuple(str(value) for name, value in row.items() if name not in measured)
 
 
 def read(which: str) -> list[dict[str, Any]]:
@@ -141,108 +167,17 @@ def read(which: str) -> list[dict[str, Any]]:
         return list(csv.DictReader(file))
 
 
-def by_run(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[int, float]]:
-    """(what, seed) to its curve: frames to return."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for row in rows:
-        layers = "" if row["layers"] == "group" else f" {row['layers']}"
-        noise = "" if float(row["noise"]) == 0 else f" noise {row['noise']}"
-        what = f"{row['task']} {row['variant']} {row['model']}{layers}{noise}"
-        found.setdefault((what, row["seed"]), {})[int(row["frames"])] = float(row["return"])
-    return found
-
-
-def table(which: str) -> str:
-    """The mean of the last three evaluations of every run, as Markdown."""
-    runs = by_run(read(which))
-    lines = [
-        "| run | frames | last three evaluations, one number a seed | mean |",
-        "|---|---:|---|---:|",
-    ]
-    for what in dict.fromkeys(what for what, _ in runs):
-        frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
-        finals = [
-            final(curve)
-            for (name, _), curve in runs.items()
-            if name == what and len(curve) >= 3 and max(curve) == frames
-        ]
-        if finals:
-            cells = ", ".join(f"{value:.0f}" for value in finals)
-            lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
-    return "\n".join(lines)
-
-
-def final(curve: Mapping[int, float]) -> float:
-    """The mean of the last three evaluations."""
-    last = [value for _, value in sorted(curve.items())[-3:]]
-    return sum(last) / len(last)
-
-
-def differences(which: str) -> str:
-    """Final returns of models that trained as long on the same task with the same seed, less each
-    other."""
-    finals: dict[tuple[str, str, int], dict[str, float]] = {}
-    for (what, seed), curve in by_run(read(which)).items():
-        task, variant, model = what.split(" ", 2)
-        if len(curve) >= 3:
-            of = finals.setdefault((f"{task} {variant}", seed, max(curve)), {})
-            of[model] = final(curve)
-    lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
-    for task in dict.fromkeys(task for task, *_ in finals):
-        for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
-            pairs = [
-                of[one] - of[other]
-                for (name, *_), of in finals.items()
-                if name == task and {one, other} <= of.keys()
-            ]
-            if pairs:
-                cells = ", ".join(f"{value:+.0f}" for value in pairs)
-                mean = sum(pairs) / len(pairs)
-                lines.append(f"| {task} | {one} − {other} | {cells} | {mean:+.0f} |")
-    return "\n".join(lines)
-
-
-def draw(which: str) -> None:
-    """Every run as a thin line, the mean over seeds as a thick one."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    runs = by_run(read(which))
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for i, what in enumerate(dict.fromkeys(what for what, _ in runs)):
-        curves_of = [curve for (name, _), curve in runs.items() if name == what]
-        for curve in curves_of:
-            axes.plot(*zip(*sorted(curve.items()), strict=True), color=f"C{i}", alpha=0.3, lw=0.8)
-        shared = sorted(set.intersection(*(set(curve) for curve in curves_of)))
-        means = [sum(curve[x] for curve in curves_of) / len(curves_of) for x in shared]
-        axes.plot(shared, means, color=f"C{i}", lw=2, label=f"{what} ({len(curves_of)})")
-    axes.set(xlabel="frames", ylabel="mean return of an evaluation", title=which, ylim=(0, 1000))
-    axes.legend(fontsize=8)
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    figure.savefig(IMAGES / f"curves-{which}.png", dpi=110)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help=f"sets to train: {', '.join(curves())}")
+    parser.add_argument("names", nargs="+", help=f"sets to train: {', '.join(curves())}")
     parser.add_argument("--only", nargs="*", default=[], help="train only runs that end in one")
-    parser.add_argument("--draw", action="store_true", help="figures and tables of what is there")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(curves())
     if unknown:
         parser.error(f"no such set: {', '.join(unknown)}")
     train(arguments.names, arguments.only)
-    if arguments.draw:
-        for which in curves():
-            write(which)
-            if not read(which):
-                continue
-            draw(which)
-            print(f"\n{which}\n\n{table(which)}\n\n{differences(which)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,158 @@
+"""Figures of the learning curves in docs/images, and the tables of the docs on the terminal.
+
+python scripts/draw_curves.py
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from learning_curves import RELAXED, curves, read, write
+
+import nearsym
+from nearsym.cli.train import configure
+from nearsym.training.evaluate import rollouts
+
+IMAGES = Path("docs/images")
+
+
+def by_run(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[int, float]]:
+    """(what, seed) to its curve: frames to return."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for row in rows:
+        layers = "" if row["layers"] == "group" else f" {row['layers']}"
+        noise = "" if float(row["noise"]) == 0 else f" noise {row['noise']}"
+        what = f"{row['task']} {row['variant']} {row['model']}{layers}{noise}"
+        found.setdefault((what, row["seed"]), {})[int(row["frames"])] = float(row["return"])
+    return found
+
+
+def table(which: str) -> str:
+    """The mean of the last three evaluations of every run, as Markdown."""
+    runs = by_run(read(which))
+    lines = [
+        "| run | frames | last three evaluations, one number a seed | mean |",
+        "|---|---:|---|---:|",
+    ]
+    for what in dict.fromkeys(what for what, _ in runs):
+        frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
+        finals = [
+            final(curve)
+            for (name, _), curve in runs.items()
+            if name == what and len(curve) >= 3 and max(curve) == frames
+        ]
+        if finals:
+            cells = ", ".join(f"{value:.0f}" for value in finals)
+            lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
+    return "\n".join(lines)
+
+
+def final(curve: Mapping[int, float]) -> float:
+    """The mean of the last three evaluations."""
+    last = [value for _, value in sorted(curve.items())[-3:]]
+    return sum(last) / len(last)
+
+
+def differences(which: str) -> str:
+    """Final returns of models that trained as long on the same task with the same seed, less each
+    other."""
+    finals: dict[tuple[str, str, int], dict[str, float]] = {}
+    for (what, seed), curve in by_run(read(which)).items():
+        task, variant, model = what.split(" ", 2)
+        if len(curve) >= 3:
+            of = finals.setdefault((f"{task} {variant}", seed, max(curve)), {})
+            of[model] = final(curve)
+    lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
+    for task in dict.fromkeys(task for task, *_ in finals):
+        for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
+            pairs = [
+                of[one] - of[other]
+                for (name, *_), of in finals.items()
+                if name == task and {one, other} <= of.keys()
+            ]
+            if pairs:
+                cells = ", ".join(f"{value:+.0f}" for value in pairs)
+                mean = sum(pairs) / len(pairs)
+                lines.append(f"| {task} | {one} − {other} | {cells} | {mean:+.0f} |")
+    return "\n".join(lines)
+
+
+@cache
+def random_return(task: str, variant: str | None, action_repeat: int) -> float:
+    """What uniformly random actions earn, a mean over 20 episodes."""
+    env = nearsym.make(task, variant=variant, obs="state", action_repeat=action_repeat)
+    rng = np.random.default_rng(0)
+    shape = env.action_space.shape
+    assert shape is not None
+    played = rollouts(lambda obs: rng.uniform(-1, 1, (1, *shape)), env, episodes=20, seed=0)
+    return sum(episode.total for episode in played) / 20
+
+
+def random_returns(which: str) -> dict[str, float]:
+    """The tasks of a set, and what random actions earn there."""
+    tasks = [(options, configure(options).task) for options in curves()[which]]
+    return {
+        f"{task.name} {options.variant or 'original'}": random_return(
+            task.name, options.variant, task.action_repeat
+        )
+        for options, task in tasks
+    }
+
+
+def draw(which: str) -> None:
+    """Every run as a thin line, the mean over seeds as a thick one, random actions dotted."""
+    runs = by_run(read(which))
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for i, what in enumerate(dict.fromkeys(what for what, _ in runs)):
+        curves_of = [curve for (name, _), curve in runs.items() if name == what]
+        for curve in curves_of:
+            axes.plot(*zip(*sorted(curve.items()), strict=True), color=f"C{i}", alpha=0.3, lw=0.8)
+        shared = sorted(set.intersection(*(set(curve) for curve in curves_of)))
+        means = [sum(curve[x] for curve in curves_of) / len(curves_of) for x in shared]
+        axes.plot(shared, means, color=f"C{i}", lw=2, label=f"{what} ({len(curves_of)})")
+    for i, mean in enumerate(random_returns(which).values()):
+        axes.axhline(mean, color="black", ls=":", lw=1, label=None if i else "random actions")
+    axes.set(xlabel="frames", ylabel="mean return of an evaluation", title=which, ylim=(0, 1000))
+    axes.legend(fontsize=8)
+    figure.savefig(IMAGES / f"curves-{which}.png", dpi=110)
+
+
+def draw_relaxed() -> None:
+    """What the relaxed weights of each layer learned, one dot a seed, task beside task."""
+    rows = read(RELAXED)
+    layers = list(dict.fromkeys(row["layer"] for row in rows))
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for i, variant in enumerate(dict.fromkeys(row["variant"] for row in rows)):
+        of = [row for row in rows if row["variant"] == variant]
+        places = [layers.index(row["layer"]) + 0.2 * i for row in of]
+        differences_of = [float(row["difference"]) for row in of]
+        axes.plot(differences_of, places, "o", color=f"C{i}", alpha=0.7, label=variant)
+    axes.axvline(0, color="black", lw=0.8)
+    axes.set_yticks(range(len(layers)), layers)
+    axes.invert_yaxis()
+    axes.set(xlabel="relaxed weight of the mirror image − of e, at the end", title=RELAXED)
+    axes.legend(fontsize=8)
+    figure.savefig(IMAGES / f"{RELAXED}.png", dpi=110)
+
+
+def main() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for which in curves():
+        write(which)
+        if not read(which):
+            continue
+        draw(which)
+        print(f"\n{which}\n\n{table(which)}\n\n{differences(which)}\n")
+        for task, mean in random_returns(which).items():
+            print(f"Random actions on {task}: {mean:.0f}")
+    if read(RELAXED):
+        draw_relaxed()
+
+
+if __name__ == "__main__":
+    main()
