@@ -58,7 +58,7 @@ def curves() -> dict[str, list[Train]]:
         "state-drqv2": [_state(cartpole, m, "drqv2", 100_000, 0) for m in ("approx", "none")],
         "state-others": [
             _state(task, "approx", "sac", frames, s)
-            for task, frames in (("reacher-hard", 250_000), ("ball_in_cup-catch", 125_000))
+            for task, frames in (("reacher-hard", 200_000), ("ball_in_cup-catch", 100_000))
             for s in range(3)
         ],
         "pixels-cartpole": [
