@@ -33,46 +33,43 @@ def by_run(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[int, float]
 
 
 def table(which: str) -> str:
-    """The mean of the last three evaluations of every run, as Markdown."""
-    runs = by_run(read(which))
+    """The mean of the last three evaluations, as Markdown; a row for all runs of one length."""
+    rows: dict[tuple[str, int], dict[str, float]] = {}
+    for (what, seed), curve in by_run(read(which)).items():
+        if len(curve) >= 3:
+            rows.setdefault((what, max(curve)), {})[seed] = final(curve)
     lines = [
-        "| run | frames | last three evaluations, one number a seed | mean |",
-        "|---|---:|---|---:|",
+        "| run | frames | seeds | last three evaluations, one number a seed | mean |",
+        "|---|---:|---|---|---:|",
     ]
-    for what in dict.fromkeys(what for what, _ in runs):
-        frames = max(max(curve) for (name, _), curve in runs.items() if name == what)
-        finals = [
-            final(curve)
-            for (name, _), curve in runs.items()
-            if name == what and len(curve) >= 3 and max(curve) == frames
-        ]
-        if finals:
-            cells = ", ".join(f"{value:.0f}" for value in finals)
-            lines.append(f"| {what} | {frames:,} | {cells} | {sum(finals) / len(finals):.0f} |")
+    for (what, frames), of in rows.items():
+        seeds, values = zip(*sorted(of.items()), strict=True)
+        cells = ", ".join(f"{value:.0f}" for value in values)
+        mean = sum(values) / len(values)
+        lines.append(f"| {what} | {frames:,} | {', '.join(seeds)} | {cells} | {mean:.0f} |")
     return "\n".join(lines)
 
 
-def final(curve: Mapping[int, float]) -> float:
-    """The mean of the last three evaluations."""
-    last = [value for _, value in sorted(curve.items())[-3:]]
+def final(curve: Mapping[int, float], frames: int | None = None) -> float:
+    """The mean of the last three evaluations, of those up to a frame if one is given."""
+    last = [value for x, value in sorted(curve.items()) if frames is None or x <= frames][-3:]
     return sum(last) / len(last)
 
 
 def differences(which: str) -> str:
-    """Final returns of models that trained as long on the same task with the same seed, less each
-    other."""
-    finals: dict[tuple[str, str, int], dict[str, float]] = {}
+    """Returns of models on the same task with the same seed, less each other: the mean of the last
+    three evaluations, up to where the shorter of the two runs ended."""
+    models: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
     for (what, seed), curve in by_run(read(which)).items():
         task, variant, model = what.split(" ", 2)
         if len(curve) >= 3:
-            of = finals.setdefault((f"{task} {variant}", seed, max(curve)), {})
-            of[model] = final(curve)
+            models.setdefault((f"{task} {variant}", seed), {})[model] = curve
     lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
-    for task in dict.fromkeys(task for task, *_ in finals):
+    for task in dict.fromkeys(task for task, _ in models):
         for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
             pairs = [
-                of[one] - of[other]
-                for (name, *_), of in finals.items()
+                _difference(of[one], of[other])
+                for (name, _), of in sorted(models.items())
                 if name == task and {one, other} <= of.keys()
             ]
             if pairs:
@@ -80,6 +77,11 @@ def differences(which: str) -> str:
                 mean = sum(pairs) / len(pairs)
                 lines.append(f"| {task} | {one} − {other} | {cells} | {mean:+.0f} |")
     return "\n".join(lines)
+
+
+def _difference(one: Mapping[int, float], other: Mapping[int, float]) -> float:
+    shared = min(max(one), max(other))
+    return final(one, shared) - final(other, shared)
 
 
 @cache

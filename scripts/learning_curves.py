@@ -3,8 +3,9 @@
     python scripts/learning_curves.py state-cartpole state-others
     python scripts/learning_curves.py pixels-cartpole --only none-seed0 approx-seed1
 
-Every run is an ordinary `nearsym train` in runs/curves; one that was stopped is resumed, one that
-is finished is left alone. Curves go to docs/results/NAME.csv; `draw_curves.py` draws them.
+Every run is an ordinary `nearsym train` in runs/curves; one that was stopped, or is shorter than it
+should be, goes on; one that is finished is left alone. Curves go to docs/results/NAME.csv, which
+`draw_curves.py` draws.
 """
 
 import argparse
@@ -62,7 +63,9 @@ def curves() -> dict[str, list[Train]]:
             for s in range(3)
         ],
         "pixels-cartpole": [
-            _pixels(cartpole, m, s) for s in range(2) for m in ("exact", "approx", "none")
+            _pixels(cartpole, m, s, frames=80_000)
+            for s in range(2)
+            for m in ("exact", "approx", "none")
         ],
         "pixels-cartpole-repeat": [
             _pixels(cartpole, m, s, variant="repeat_action")
@@ -83,10 +86,10 @@ def train(names: list[str], only: list[str]) -> None:
     for which in names:
         for name, options in map(_named, curves()[which]):
             folder = RUNS / name
-            if (folder / "summary.json").exists() or (only and not name.endswith(tuple(only))):
+            if only and not name.endswith(tuple(only)):
                 continue
             if (folder / "config.json").exists():
-                resume(folder)
+                resume(folder, frames=options.frames)  # returns at once if it has them already
             else:
                 start(configure(options), folder)
             write(which)

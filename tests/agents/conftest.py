@@ -19,10 +19,12 @@ PIXELS = Symmetry(ImageAction(MIRROR, height=-3, width=-2), 2 * sign(MIRROR))
 CONFIGS = {"drqv2": (DrQV2, DrQV2Config), "sac": (SAC, SACConfig)}
 
 
-def _make_agent(agent="drqv2", *, pixels=False, seed=0, bfloat16=False, network=None, **options):
+def _make_agent(
+    agent="drqv2", *, pixels=False, size=37, seed=0, bfloat16=False, network=None, **options
+):
     torch.manual_seed(seed)
     sizes = NetworkConfig(**({"model": "approx", "channels": 4, "hidden": 16} | (network or {})))
-    symmetry, shape = (PIXELS, (37, 37, 3)) if pixels else (STATE, (2,))
+    symmetry, shape = (PIXELS, (size, size, 3)) if pixels else (STATE, (2,))
     networks = build_actor_critic(symmetry, shape, agent, sizes)
     kind, config = CONFIGS[agent]
     compute = Compute(torch.device("cpu"), bfloat16=bfloat16)
@@ -30,12 +32,12 @@ def _make_agent(agent="drqv2", *, pixels=False, seed=0, bfloat16=False, network=
     return kind(networks, config(**options), compute=compute, generator=generator)
 
 
-def _make_batch(count=8, *, pixels=False, seed=0):
+def _make_batch(count=8, *, pixels=False, size=37, seed=0):
     rng = torch.Generator().manual_seed(seed)
 
     def obs():
         if pixels:
-            return torch.randint(0, 256, (count, 37, 37, 3), dtype=torch.uint8, generator=rng)
+            return torch.randint(0, 256, (count, size, size, 3), dtype=torch.uint8, generator=rng)
         return torch.randn(count, 2, generator=rng)
 
     return Batch(

@@ -28,6 +28,15 @@ def test_frozen_lets_gradients_through_and_keeps_none():
     assert module.weight.requires_grad
 
 
+def test_frozen_leaves_alone_what_was_frozen_before():
+    module = nn.Linear(2, 1)
+    module.bias.requires_grad_(False)
+    with frozen(module):
+        assert not module.weight.requires_grad
+    assert module.weight.requires_grad
+    assert not module.bias.requires_grad
+
+
 def test_frozen_thaws_after_an_error():
     module = nn.Linear(2, 1)
     with pytest.raises(ZeroDivisionError), frozen(module):

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from nearsym.agents.augment import draw_shifts, shift_images
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.losses import squashed_normal_sample
 from nearsym.agents.sac import SACConfig
+from nearsym.layers.relaxation import relaxed_weights
 
 AGENTS = [("drqv2", False), ("drqv2", True), ("sac", False)]
 any_agent = pytest.mark.parametrize(("agent", "pixels"), AGENTS)
@@ -76,6 +78,36 @@ def test_drqv2_losses_by_hand(make_agent, make_batch):
     assert metrics["actor/loss"].item() == pytest.approx(actor.item(), rel=1e-5)
 
 
+def test_drqv2_losses_by_hand_with_all_that_is_random(make_agent, make_batch):
+    """Shifts of both pictures, clipped noise in target and policy, in mid-schedule."""
+    schedule = {"std_start": 1.0, "std_end": 0.2, "std_steps": 100}
+    agent = make_agent(
+        "drqv2", pixels=True, noise_clip=0.3, shift_pad=2, learning_rate=1e-12, **schedule
+    )
+    batch, nets = make_batch(pixels=True), agent.networks
+    rng = torch.Generator().manual_seed(0)  # the agent's
+
+    def shifted(images):
+        return shift_images(images, draw_shifts(len(images), 2, rng), 2)
+
+    def noisy(mean):
+        noise = (0.6 * torch.randn(mean.shape, generator=rng)).clamp(-0.3, 0.3)
+        return (mean + noise).clamp(-1 + 1e-6, 1 - 1e-6)
+
+    with torch.no_grad():
+        features = nets.encoder(shifted(batch.obs))
+        following = nets.encoder(shifted(batch.next_obs))
+        action = noisy(torch.tanh(nets.actor(following)))
+        target = batch.reward + batch.discount * agent.target_critic(following, action).amin(0)
+        q = nets.critic(features, batch.action)
+        critic = ((q[0] - target) ** 2).mean() + ((q[1] - target) ** 2).mean()
+        action = noisy(torch.tanh(nets.actor(features)))
+        actor = -nets.critic(features, action).amin(0).mean()
+    metrics = agent.update(batch, step=50)
+    assert metrics["critic/loss"].item() == pytest.approx(critic.item(), rel=1e-5)
+    assert metrics["actor/loss"].item() == pytest.approx(actor.item(), rel=1e-5)
+
+
 def test_drqv2_saturation_penalty(make_agent, make_batch):
     plain, punished = (make_agent("drqv2", saturation_penalty=s) for s in (0.0, 0.5))
     first, second = (a.update(make_batch(), step=0) for a in (plain, punished))
@@ -117,6 +149,13 @@ def test_the_temperature_steers_entropy_to_minus_the_action_size(make_agent, ent
     assert (agent.temperature.item() - before) * direction > 0
 
 
+def test_the_loss_of_the_temperature_by_hand(make_agent):
+    """L = α·(H + dim a), so dL/d(log α) = α·(H + dim a)."""
+    agent = make_agent("sac", temperature=0.3)
+    agent._update_temperature(torch.tensor(3.0), action_size=2)
+    assert agent.log_temperature.grad.item() == pytest.approx(0.3 * (3.0 + 2))
+
+
 def test_a_fixed_temperature_stays(make_agent, make_batch):
     agent = make_agent("sac", learn_temperature=False, temperature=0.05)
     for step in range(3):
@@ -135,6 +174,27 @@ def test_updates_repeat_for_a_seed(agent, pixels, make_agent, make_batch, weight
 
     assert torch.equal(run(0), run(0))
     assert not torch.equal(run(0), run(1))
+
+
+@pytest.mark.parametrize(
+    ("model", "layers", "size"),
+    [("approx", "group", 37), ("approx", "steerable", 37), ("rpp", "group", 37), ("sit", None, 48)],
+)
+def test_updates_repeat_on_two_threads(model, layers, size, make_agent, make_batch, weights):
+    network = {"model": model, "channels": 16} | ({"layers": layers} if layers else {})
+
+    def run():
+        learner = make_agent("drqv2", pixels=True, size=size, network=network)
+        for step in range(2):
+            learner.update(make_batch(64, pixels=True, size=size), step=step)
+        return weights(*learner.networks.parts.values())
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert torch.equal(run(), run())
+    finally:
+        torch.set_num_threads(before)
 
 
 @any_agent
@@ -198,15 +258,38 @@ def test_drqv2_noise_falls_along_its_schedule(make_agent):
     assert [learner.std(s) for s in (0, 50, 1000)] == pytest.approx([1.0, 0.6, 0.2])
 
 
-def test_penalties_join_the_losses(make_agent, make_batch):
-    priors = {"model": "rpp", "rpp_actor": (0.1, 0.1), "rpp_critic": (0.1, 0.1)}
-    with_priors = make_agent("drqv2", network=priors)
-    without = make_agent("drqv2", network=priors | {"rpp_actor": (0, 0), "rpp_critic": (0, 0)})
-    penalty = with_priors.networks.critic_penalty().item()
-    first, second = (a.update(make_batch(), step=0) for a in (with_priors, without))
-    gap = first["critic/loss"] - second["critic/loss"]
-    assert gap.item() == pytest.approx(penalty, rel=1e-4)
-    assert first["actor/loss"] > second["actor/loss"]
+@pytest.mark.parametrize("agent", ["drqv2", "sac"])
+@pytest.mark.parametrize(
+    ("network", "off"),
+    [
+        (
+            {"model": "rpp", "rpp_actor": (0.1, 0.2), "rpp_critic": (0.3, 0.4)},
+            {"rpp_actor": (0, 0), "rpp_critic": (0, 0)},
+        ),
+        ({"model": "approx", "spread_strength": 0.5}, {"spread_strength": 0.0}),
+    ],
+    ids=["rpp", "spread"],
+)
+def test_penalties_join_the_losses(agent, network, off, make_agent, make_batch):
+    def ready(options):
+        learner = make_agent(agent, network=options, learning_rate=1e-12)
+        for weights in (
+            relaxed_weights(learner.networks.critic),
+            relaxed_weights(learner.networks.actor),
+        ):
+            for weight in weights.values():
+                weight[..., 0] += 0.5  # detached, but the same memory: a spread to punish
+        return learner
+
+    learner, without = ready(network), ready(network | off)
+    penalties = {
+        "critic/loss": learner.networks.critic_penalty().item(),
+        "actor/loss": learner.networks.actor_penalty().item(),
+    }
+    first, second = (a.update(make_batch(), step=0) for a in (learner, without))
+    for name, penalty in penalties.items():
+        assert penalty > 0.01
+        assert (first[name] - second[name]).item() == pytest.approx(penalty, rel=1e-3), name
 
 
 @pytest.mark.parametrize("config", [DrQV2Config, SACConfig])
@@ -214,6 +297,11 @@ def test_penalties_join_the_losses(make_agent, make_batch):
 def test_configs_refuse_a_wrong_tau(config, tau):
     with pytest.raises(ValueError, match=r"target_tau must lie in \(0, 1\], got"):
         config(target_tau=tau)
+
+
+def test_drqv2_refuses_a_schedule_without_length():
+    with pytest.raises(ValueError, match="std_steps must be at least 1, got 0"):
+        DrQV2Config(std_steps=0)
 
 
 def test_sac_refuses_a_temperature_without_logarithm():

@@ -6,6 +6,7 @@ MISTAKES = {
     "no run": (["eval"], "The following arguments are required: RUN"),
     "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
     "no episodes": (["eval", "nowhere", "--episodes", "0"], "--episodes must be at least 1, got 0"),
+    "a negative seed": (["eval", "nowhere", "--seed", "-5"], "--seed must lie between 0 and"),
     "one world": (["eval", "nowhere", "--shuffled", "1"], "at least 2 test periods, got 1"),
     "a film of shuffled days": (
         ["eval", "nowhere", "--shuffled", "5", "--video", "x.gif"],

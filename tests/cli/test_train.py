@@ -81,7 +81,7 @@ MISTAKES = {
     ),
     "trading option": ([*CARTPOLE, "--data", "x.csv"], "--data belongs to the task trading"),
     "no frames": ([*CARTPOLE, "--frames", 0], "frames must be at least 1, got 0"),
-    "no threads": ([*CARTPOLE, "--threads", 0], "threads must be at least 1, got 0"),
+    "no threads": ([*CARTPOLE, "--threads", 0], "threads must lie between 1 and 1024, got 0"),
     "negative seed": ([*CARTPOLE, "--seed", -1], "seed must not be negative, got -1"),
     "unknown device": ([*CARTPOLE, "--device", "gpu"], "A device is cpu or cuda"),
     "frames as a fraction": ([*CARTPOLE, "--frames", "1e5"], "invalid int value: '1e5'"),
@@ -99,6 +99,10 @@ MISTAKES = {
         ["train", "nearsym/cartpole-swingup-v0", "--size", 64],
         "The nearest are 61 and 67.",
     ),
+    "no days to validate on": (
+        ["train", "trading", "--split", "2018-01-01,2018-01-03"],
+        "validation",
+    ),
     "no such module": (["train", "nowhere:make"], "No module 'nowhere'"),
     "no such run": (["train", "--resume", "nowhere"], "nowhere is no run"),
 }
@@ -114,6 +118,35 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(mistake, command, tmp_path
     assert result.err.count("\n") == 1
     assert result.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+IMAGES = """
+import gymnasium, numpy as np
+
+class Noise(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 255, (37, 37, 3), np.uint8)
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.low, {}
+"""
+
+
+def test_an_environment_of_images_gets_the_agent_that_reads_them(tmp_path, monkeypatch):
+    (tmp_path / "my_images.py").write_text(IMAGES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert configure(Train(task="my_images:Noise")).agent == "drqv2"
+    assert configure(Train(task="Pendulum-v1")).agent == "sac"
+
+
+def test_runs_that_differ_have_folders_that_differ():
+    from nearsym.cli.train import _folder
+
+    options = [{}, {"layers": "steerable"}, {"noise": 0.1}, {"noise": 0.2}, {"preset": "smoke"}]
+    options += [{"filters": 3}, {"relax": "output"}, {"size": 61}, {"background": True}]
+    options += [{"seed": 1}, {"model": "exact"}, {"variant": "gravity"}]
+    assert len({_folder(Train(task="cartpole-swingup", **o)) for o in options}) == len(options)
 
 
 def test_train_and_evaluate_with_json(command):

@@ -92,6 +92,50 @@ def bad_observation():
     return Toy(bad_step=65, bad="observation")
 
 
+def endless():
+    """200 steps an episode: longer than the runs of these tests."""
+    return gymnasium.wrappers.TimeLimit(Endless(), 200)
+
+
+class Endless(Toy):
+    def step(self, action):
+        obs, reward, terminated, _, info = super().step(action)
+        return obs, reward, terminated, False, info
+
+
+def table_of_actions():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (2, 2), np.float32)
+    return env
+
+
+def one_number():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (), np.float32)
+    return env
+
+
+def nothing_to_do():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (0,), np.float32)
+    return env
+
+
+def needs_argument(size):
+    return Toy()
+
+
+def turned():
+    """A third of a turn, which is no signed permutation, and a box that it leaves."""
+    from nearsym.groups.catalog import cyclic
+    from nearsym.groups.representation import plane_of
+
+    env = two_actions()
+    plane = plane_of(cyclic(3))
+    env.symmetry = Symmetry(plane, plane, bounded=False)
+    return env
+
+
 def two_actions():
     env = Toy()
     env.action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)

@@ -58,6 +58,11 @@ def test_double_observations_become_single():
     [
         ("toys:discrete", r"must take bounded continuous actions \(a Box\), got Discrete\(3\)"),
         ("toys:float_images", "must show images as uint8, got float32"),
+        ("toys:table_of_actions", r"take actions as a vector.*got actions of the shape \(2, 2\)"),
+        ("toys:one_number", r"take actions as a vector.*got actions of the shape \(\)"),
+        ("toys:nothing_to_do", r"neither see nor do nothing, got actions of the shape \(0,\)"),
+        ("toys:needs_argument", "called with no arguments: missing a required argument: 'size'"),
+        (":", "A task of your own is module:factory, got ':'"),
         ("toys:vectr", "Did you mean 'vector'"),
         ("no_such_module:f", "No module 'no_such_module'"),
         ("cartpole-swingp", "Did you mean 'cartpole-swingup'"),
@@ -79,6 +84,19 @@ def test_environments_that_will_not_do(name, text):
 )
 def test_the_default_model_follows_the_declaration(name, model):
     assert default_model(TaskConfig(name=name)) == model
+
+
+@pytest.mark.parametrize("agent", ["sac", "drqv2"])
+def test_none_takes_any_declaration(agent, small):
+    """It uses none of it, so a turn that no tanh commutes with does no harm."""
+    for model in ("none", "exact"):
+        config = small("toys:turned", agent, model)
+        env = build_env(config.task)
+        if model == "none":
+            assert build_agent(config, env).networks.action_size == 2
+        else:
+            with pytest.raises(UsageError, match="leaves the action space"):
+                build_agent(config, env)
 
 
 def test_without_a_declaration_only_plain_networks():

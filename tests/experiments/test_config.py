@@ -94,7 +94,7 @@ def changed(path, value):
         ("network.model", "aprox", "Did you mean 'approx'"),
         ("algorithm.target_tau", 5.0, r"target_tau must lie in \(0, 1\], got 5"),
         ("agent", "drqv3", "Did you mean 'drqv2'"),
-        ("threads", 0, "threads must be at least 1, got 0"),
+        ("threads", 0, "threads must lie between 1 and 1024, got 0"),
         ("seed", -1, "seed must not be negative, got -1"),
         ("precision", "fp16", "Unknown precision 'fp16'"),
     ],

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nearsym.errors import UsageError
+from nearsym.errors import RunError, UsageError
+from nearsym.experiments.build import seeds_of
 from nearsym.experiments.run import load_agent, read_config, resume, start
 from nearsym.training.log import read_metrics
 from nearsym.training.loop import DivergedError, Interrupted
@@ -109,8 +110,9 @@ def test_the_folder_of_a_run(model, small, tmp_path):
     assert summary["best_return"] == max(row["eval/return_mean"] for row in evaluations)
 
 
-def test_every_relaxed_weight_is_logged_and_moves(small, tmp_path):
-    start(small(), tmp_path / "run")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_relaxed_weight_is_logged_and_moves(kind, small, tmp_path):
+    start(small(*KINDS[kind]), tmp_path / "run")
     first, last = (row for row in numbers(tmp_path / "run") if "eval/return_mean" in row)
     _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
     from nearsym.layers.relaxation import relaxed_weights
@@ -121,7 +123,7 @@ def test_every_relaxed_weight_is_logged_and_moves(small, tmp_path):
         for name, weight in relaxed_weights(network).items()
     }
     assert {k: v for k, v in last.items() if k.startswith("relaxed/")} == expected
-    assert any(first[name] != last[name] for name in expected)
+    assert all(first[name] != last[name] for name in expected)  # no layer is dead
 
 
 def test_gymnasium_ids_and_images_of_others_train(small, tmp_path):
@@ -140,6 +142,29 @@ def test_a_bad_number_stops_the_run_by_name(what, small, tmp_path):
     assert rows[-1]["frames"] == 60  # what was logged before is there
     _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
     assert agent is not None
+
+
+def test_evaluations_play_the_mean_policy_from_the_same_starts(small, tmp_path):
+    config = small(eval_episodes=3)
+    start(config, tmp_path / "run")
+    _, agent, env = load_agent(tmp_path / "run", checkpoint="last")
+    first = seeds_of(config.seed)["evaluation"]
+    expected = []
+    for episode in range(3):
+        obs, _ = env.reset(seed=first + episode)
+        total, done = 0.0, False
+        while not done:
+            obs, reward, _, done, _ = env.step(agent.policy(obs[None], sample=False)[0])
+            total += reward
+        expected.append(total)
+    logged = [row["eval/returns"] for row in numbers(tmp_path / "run") if "eval/returns" in row]
+    assert logged[-1] == expected
+    assert logged[0] != expected  # the same starts, another policy
+
+
+def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
+    with pytest.raises(RunError, match="not finite, in its observation"):
+        start(small("toys:bad_observation", eval_episodes=4), tmp_path / "run")
 
 
 def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
@@ -189,6 +214,20 @@ def test_an_existing_folder_is_left_alone(small, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
+def test_losses_are_logged_though_no_episode_ends(small, tmp_path):
+    start(small("toys:endless", eval_episodes=1, frames=60, eval_every=30), tmp_path / "run")
+    rows = numbers(tmp_path / "run")
+    assert [row["frames"] for row in rows] == [30, 60]
+    assert "critic/loss" in rows[-1]
+    assert "train/return" not in rows[-1]
+
+
+def test_a_place_that_cannot_be(small, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another --out"):
+        start(small(), tmp_path / "file" / "run")
+
+
 @pytest.mark.parametrize("name", ["toys:larger", "toys:discrete", "toys:float_images"])
 def test_what_cannot_work_leaves_no_folder(name, small, tmp_path):
     with pytest.raises(UsageError):
@@ -208,7 +247,7 @@ def test_more_frames_than_it_had(small, tmp_path):
 def test_a_finished_run_resumes_to_its_summary(small, tmp_path):
     first = start(small(), tmp_path / "run")
     before = numbers(tmp_path / "run")
-    assert resume(tmp_path / "run")["final_return"] == first["final_return"]
+    assert resume(tmp_path / "run") == first  # to the second
     assert numbers(tmp_path / "run") == before
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import plane_of, regular
+from nearsym.groups.representation import plane_of, regular, sign
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.intertwiner import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
@@ -25,6 +25,17 @@ CASES = [
     (ProjectLinear(regular(D4), 3, 2), (5, 8, 3)),
     (EquivariantLinear(plane_of(D4), regular(D4), 2, 1), (5, 2, 2)),
 ]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_free_path_has_a_bias_where_the_symmetry_allows_none(bias):
+    mirror = sign(dihedral(1))
+    for layer in (
+        ProjectLinear(mirror, 3, bias=bias),
+        EquivariantLinear(mirror, mirror, 2, 2, bias=bias),
+    ):
+        assert layer.bias is None
+        assert (layer.unconstrained().linear.bias is not None) == bias
 
 
 @pytest.mark.parametrize(("layer", "shape"), CASES, ids=str)

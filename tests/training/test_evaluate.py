@@ -1,11 +1,15 @@
 """Episodes and intervals."""
 
+import math
+
 import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearsym.errors import RunError
+from nearsym.training import evaluate
 from nearsym.training.evaluate import bootstrap_interval, rollouts
 
 
@@ -42,6 +46,36 @@ def test_infos_and_steps_on_request():
     )
     assert episode.infos == [{"start": 3}, {"left": 2}, {"left": 1}, {"left": 0}]
     assert len(steps) == 3
+
+
+def test_numbers_that_are_not_finite_are_neither_shown_nor_played():
+    class Blind(Countdown):
+        def step(self, action):
+            _, *rest = super().step(action)
+            return np.array([np.nan], np.float32), *rest
+
+    class Unpaid(Countdown):
+        def step(self, action):
+            obs, _, *rest = super().step(action)
+            return obs, math.inf, *rest
+
+    def still(obs):
+        return np.zeros((1, 1))
+
+    for policy, env, name in (
+        (still, Blind(), "observation"),
+        (still, Unpaid(), "reward"),
+        (lambda obs: obs * np.inf, Countdown(), "action"),
+    ):
+        with pytest.raises(RunError, match=f"not finite, in its {name}"):
+            list(rollouts(policy, env, episodes=1, seed=1))
+
+
+def test_an_episode_without_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(evaluate, "LONGEST_EPISODE", 50)
+    assert len(list(rollouts(lambda obs: obs, Countdown(), episodes=1, seed=50))) == 1
+    with pytest.raises(RunError, match=r"played 50 steps and its episode does not end.*TimeLimit"):
+        list(rollouts(lambda obs: obs, Countdown(), episodes=1, seed=51))
 
 
 def test_a_truncated_episode_ends_too():

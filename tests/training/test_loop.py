@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.wrappers import TimeLimit
+from torch import nn
 from tqdm import tqdm
 
 from nearsym.errors import UsageError
+from nearsym.networks.actor_critic import ActorCritic
 from nearsym.training.log import RunLog, read_metrics
 from nearsym.training.loop import DivergedError, Interrupted, Trainer, TrainingConfig
 from nearsym.training.replay import Replay
@@ -69,6 +71,7 @@ class Diary:
 
     def __init__(self, *, bad_update=None, bad_action=None):
         self.generator = torch.Generator().manual_seed(0)
+        self.networks = ActorCritic(nn.Identity(), nn.Linear(1, 1), nn.Identity(), action_size=1)
         self.seen = 0.0
         self.acts, self.updates = [], []
         self.bad_update, self.bad_action = bad_update, bad_action
@@ -327,7 +330,7 @@ def test_a_bad_action_is_named_before_the_environment_sees_it(tmp_path):
 
 def test_a_diverged_run_keeps_its_last_checkpoint(tmp_path):
     trainer = make(tmp_path, env=Walk(bad_step=25))
-    with pytest.raises(DivergedError, match="last checkpoint is from before"):
+    with pytest.raises(DivergedError, match="What it has saved is from before"):
         go(trainer)
     assert max(trainer.store.saved) == 40
 

@@ -89,11 +89,13 @@ def polyak_(target: nn.Module, source: nn.Module, tau: float) -> None:
 @contextlib.contextmanager
 def frozen(module: nn.Module) -> Iterator[None]:
     """Let gradients pass through a module without computing those of its weights."""
+    learned = [weight for weight in module.parameters() if weight.requires_grad]
     module.requires_grad_(False)
     try:
         yield
     finally:
-        module.requires_grad_(True)
+        for weight in learned:
+            weight.requires_grad_(True)
 
 
 def uniform_action(size: int, generator: torch.Generator) -> np.ndarray:

@@ -54,6 +54,8 @@ class DrQV2Config:
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
             raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+        if self.std_steps < 1:
+            raise UsageError(f"std_steps must be at least 1, got {self.std_steps}.")
 
 
 class DrQV2(Learner):

@@ -26,10 +26,12 @@ class LoopTimes:
     update: float
     """Sampling a batch and learning from it."""
 
-    @property
-    def per_frame(self) -> float:
-        update = self.update / self.config.training.update_every
-        return (self.step + update) / self.frames
+    def per_frame(self, episode: int) -> float:
+        """Seconds of the whole loop for a frame of training, where evaluations play episodes of so
+        many frames; storing what they see is counted too, which they do not do."""
+        training = self.config.training
+        evaluated = training.eval_episodes * episode / training.eval_every
+        return ((1 + evaluated) * self.step + self.update / training.update_every) / self.frames
 
     @classmethod
     def of(cls, config: RunConfig, quick: bool) -> "LoopTimes":

@@ -19,6 +19,8 @@ from torch.nn import functional as F
 
 from nearsym.agents.batch import Batch
 
+PAD = 4
+
 
 @contextmanager
 def published_apart(threads: int, batch_size: int, size: int) -> Iterator[Callable[[], Any]]:
@@ -84,15 +86,17 @@ def published_update(batch_size: int, size: int) -> Callable[[], Any]:
         torch.optim.Adam(m.parameters(), 1e-4, foreach=False) for m in (encoder, actor, critic)
     ]
     batch = random_batch(batch_size, (size, size, 9), 1)
+    first_images, next_images = (  # its replay holds them channel-first
+        images.permute(0, 3, 1, 2).contiguous() for images in (batch.obs, batch.next_obs)
+    )
 
     def values(networks: nn.ModuleList, x: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
         joined = torch.cat([networks[0](x), action], dim=-1)
         return networks[1](joined), networks[2](joined)
 
     def encode(images: Tensor) -> Tensor:
-        return encoder(
-            _published_shift(images.permute(0, 3, 1, 2).contiguous().float()) / 255 - 0.5
-        )
+        shifts = torch.randint(0, 2 * PAD + 1, (len(images), 2))
+        return encoder(published_shift(images.float(), shifts) / 255 - 0.5)
 
     def noisy(mean: Tensor) -> Tensor:
         return (mean + (0.5 * torch.randn_like(mean)).clamp(-0.3, 0.3)).clamp(-1, 1)
@@ -105,9 +109,9 @@ def published_update(batch_size: int, size: int) -> Callable[[], Any]:
             optimisers[i].step()
 
     def update() -> None:
-        x = encode(batch.obs)
+        x = encode(first_images)
         with torch.no_grad():
-            next_x = encode(batch.next_obs)
+            next_x = encode(next_images)
             first, second = values(target, next_x, noisy(actor(next_x)))
             wanted = batch.reward[:, None] + batch.discount[:, None] * torch.min(first, second)
         first, second = values(critic, x, batch.action)
@@ -122,12 +126,12 @@ def published_update(batch_size: int, size: int) -> Callable[[], Any]:
     return update
 
 
-def _published_shift(images: Tensor, pad: int = 4) -> Tensor:
-    """Replicate padding and `grid_sample` at whole-pixel offsets, on floats."""
-    count, _, height, _ = images.shape
+def published_shift(images: Tensor, shifts: Tensor, pad: int = PAD) -> Tensor:
+    """Replicate padding and `grid_sample` at whole-pixel offsets (rows, columns), on floats."""
+    height = images.shape[2]
     padded = F.pad(images, (pad,) * 4, mode="replicate")
     full = height + 2 * pad
-    line = torch.linspace(-1 + 1 / full, 1 - 1 / full, full)[:height]
+    line = torch.linspace(-1 + 1 / full, 1 - 1 / full, full, dtype=images.dtype)[:height]
     base = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
-    shift = torch.randint(0, 2 * pad + 1, (count, 1, 1, 2)) * (2 / full)
-    return F.grid_sample(padded, base + shift, padding_mode="zeros", align_corners=False)
+    offset = shifts.flip(1).to(images.dtype)[:, None, None] * (2 / full)  # (columns, rows): (x, y)
+    return F.grid_sample(padded, base + offset, padding_mode="zeros", align_corners=False)

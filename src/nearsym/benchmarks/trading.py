@@ -48,8 +48,7 @@ def _learning(quick: bool) -> list[dict[str, Any]]:
         label = model if model == "none" else f"{model} {symmetry}"
         found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))
         training = times.config.training
-        evaluated = training.frames // training.eval_every * VALIDATION_DAYS
-        seconds = training.frames * times.per_frame + evaluated * times.step
+        seconds = training.frames * times.per_frame(VALIDATION_DAYS)
         name = f"trading, {training.frames:,} days, {label} / 15 minutes"
         runs.append(ratio_row(name, [seconds], [15 * 60.0], None if quick else 1.0))
     return found + runs

@@ -13,6 +13,7 @@ from nearsym.experiments.presets import preset_config
 from nearsym.training.allocator import keep_freed_memory
 
 TASKS = {"D1": "cartpole-swingup", "D2": "reacher-hard"}
+EPISODE_FRAMES = 1000
 TARGETS = {
     "bf16": {("none", "D1"): 0.25, ("approx", "D1"): 0.42, ("approx", "D2"): 0.62},
     "fp32": {("none", "D1"): 0.42, ("approx", "D1"): 0.67, ("approx", "D2"): 1.1},
@@ -48,7 +49,8 @@ def _updates(precision: str, threads: int, quick: bool) -> list[dict[str, Any]]:
     for name, seconds in times.items():
         model, group = name.split()
         target = None if quick else TARGETS[precision].get((model, group))
-        label = f"update {name} {precision} / published DrQ-v2"
+        size_of = " (64 px)" if model == "sit" else ""
+        label = f"update {name}{size_of} {precision} / published DrQ-v2"
         found.append(ratio_row(label, seconds, baseline, target))
     for group in TASKS:
         approx, exact = times[f"approx {group}"], times[f"exact {group}"]
@@ -83,6 +85,6 @@ def _loops(threads: int, quick: bool) -> list[dict[str, Any]]:
             config = preset_config(preset, task, "drqv2", model)
             config = replace(config, precision=resolve_precision("auto", "cpu"), threads=threads)
             name = f"whole loop, {preset} preset, cartpole-swingup, {model}"
-            rate = 3600 / LoopTimes.of(config, quick).per_frame
+            rate = 3600 / LoopTimes.of(config, quick).per_frame(EPISODE_FRAMES)
             found.append(rate_row(name, rate, "frames/hour", None))
     return found

@@ -7,6 +7,8 @@ from typing import Any, Literal
 from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
+LARGEST_SEED = 2**62
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
@@ -37,6 +39,8 @@ def run(args: Evaluate) -> dict[str, Any]:
     """Returns of whole episodes."""
     from nearsym.experiments.evaluation import evaluate_run, evaluate_shuffled
 
+    if not 0 <= args.seed < LARGEST_SEED:
+        raise UsageError(f"--seed must lie between 0 and {LARGEST_SEED}, got {args.seed}.")
     if args.shuffled is not None:
         if args.shuffled < 2:
             raise UsageError(f"--shuffled needs at least 2 test periods, got {args.shuffled}.")
@@ -69,10 +73,14 @@ def show(result: dict[str, Any]) -> None:
         )
         return
     low, high = result["return_ci95"]
-    print(
-        f"{result['return_mean']:.1f}  (95 % interval {low:.1f} to {high:.1f}, bootstrap over "
-        f"{result['episodes']} episodes; noise {result['noise']:g})"
+    interval = (
+        f"95 % interval {low:.1f} to {high:.1f}, bootstrap over {result['episodes']} episodes"
     )
+    if result["episodes"] == 1:
+        interval = "one episode, which gives no interval"
+    print(f"{result['return_mean']:.1f}  ({interval}; noise {result['noise']:g})")
+    if result["video"] is not None:
+        print(f"Look at {result['video']}")
     if "metrics" in result:
         from nearsym.experiments.portfolio import markdown_table
 

@@ -159,7 +159,8 @@ def configure(args: Train) -> Any:
 
 def _agent_and_obs(args: Train) -> tuple[str, str | None]:
     """Each decides the other's default: DrQ-v2 and pixels, SAC and vectors."""
-    from nearsym.experiments.build import has_pixels
+    from nearsym.envs.registry import TRADING
+    from nearsym.experiments.build import has_pixels, shows_images
 
     pixels = has_pixels(args.task or "")
     if not pixels:
@@ -167,7 +168,10 @@ def _agent_and_obs(args: Train) -> tuple[str, str | None]:
     obs = args.obs
     if pixels and obs is None:
         obs = "state" if args.agent == "sac" else "pixels"
-    agent = args.agent or ("drqv2" if obs == "pixels" else "sac")
+    agent = args.agent
+    if agent is None:
+        own = not pixels and args.task != TRADING
+        agent = "drqv2" if obs == "pixels" or (own and shows_images(args.task or "")) else "sac"
     if agent == "sac" and obs == "pixels":
         raise UsageError("SAC reads vectors: use --obs state, or --agent drqv2 for pixels.")
     return agent, obs
@@ -208,9 +212,12 @@ def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
 def _folder(args: Train) -> Path:
     if args.out is not None:
         return Path(args.out)
-    parts = [args.task, args.variant, args.obs, args.agent, args.model, args.symmetry]
-    parts += ["foresight"] if args.foresight else []
-    parts += [f"shares{args.max_shares}"] if args.max_shares is not None else []
+    parts = [args.task, args.variant, args.obs, args.agent, args.model, args.symmetry, args.relax]
+    parts += [name for name in ("background", "foresight") if getattr(args, name)]
+    parts += [x for x in (args.layers, args.preset) if x not in ("group", "laptop")]
+    numbers = {"filters": args.filters, "size": args.size, "noise": args.noise}
+    numbers |= {"shares": args.max_shares}
+    parts += [f"{name}{value:g}" for name, value in numbers.items() if value is not None]
     name = "-".join(str(part).replace("/", "_").replace(":", "_") for part in parts if part)
     return Path("runs") / f"{name}-seed{args.seed}"
 

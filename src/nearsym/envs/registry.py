@@ -1,5 +1,6 @@
 """From a task's name to an environment, and the ids under which Gymnasium knows the tasks."""
 
+import inspect
 import re
 from importlib import import_module
 from typing import Any
@@ -110,6 +111,8 @@ def _refuse_control_options(task: str, named: dict[str, Any]) -> None:
 
 def _from_factory(task: str, options: dict[str, Any]) -> gym.Env:
     module_name, _, factory_name = task.partition(":")
+    if not (module_name and factory_name):
+        raise UsageError(f"A task of your own is module:factory, got {task!r}.")
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
@@ -123,6 +126,11 @@ def _from_factory(task: str, options: dict[str, Any]) -> gym.Env:
     if not callable(factory):
         public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise unknown_name(f"factory in {module_name}", factory_name, public)
+    try:
+        inspect.signature(factory).bind(**options)
+    except TypeError as error:
+        given = f"the options {', '.join(options)}" if options else "no arguments"
+        raise UsageError(f"{task} is called with {given}: {error}.") from None
     env = factory(**options)
     if not isinstance(env, gym.Env):
         raise UsageError(f"{task} has to return a Gymnasium environment, got {type(env).__name__}.")

@@ -73,6 +73,14 @@ def has_pixels(task: str) -> bool:
     return task in DOMAINS
 
 
+def shows_images(task: str) -> bool:
+    """Whether an environment of one's own observes images."""
+    env = build_env(TaskConfig(name=task))
+    images = len(env.observation_space.shape or ()) == 3
+    env.close()
+    return images
+
+
 def default_model(task: TaskConfig) -> str:
     """approx where the task declares a symmetry, else none."""
     if task.name in DOMAINS or task.symmetry is not None:
@@ -180,6 +188,11 @@ def _adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
         raise UsageError(f"{name} must observe a vector or an image (a Box), got {obs}.")
     if not isinstance(action, gymnasium.spaces.Box) or not action.is_bounded():
         raise UsageError(f"{name} must take bounded continuous actions (a Box), got {action}.")
+    if len(action.shape) != 1 or 0 in (*obs.shape, *action.shape):
+        raise UsageError(
+            f"{name} must take actions as a vector and neither see nor do nothing, got actions "
+            f"of the shape {action.shape} and observations of the shape {obs.shape}."
+        )
     if not (np.all(action.low == -1) and np.all(action.high == 1)):
         env = gymnasium.wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
     if len(obs.shape) == 3 and obs.dtype != np.uint8:

@@ -83,8 +83,8 @@ class RunConfig:
             raise unknown_name("agent", self.agent, AGENTS)
         if self.precision not in PRECISIONS:
             raise unknown_name("precision", self.precision, PRECISIONS)
-        if self.threads < 1:
-            raise UsageError(f"threads must be at least 1, got {self.threads}.")
+        if not 1 <= self.threads <= 1024:
+            raise UsageError(f"threads must lie between 1 and 1024, got {self.threads}.")
         if self.seed < 0:
             raise UsageError(f"seed must not be negative, got {self.seed}.")
         wanted = DrQV2Config if self.agent == "drqv2" else SACConfig

@@ -17,6 +17,7 @@ from nearsym.experiments.build import build_env
 from nearsym.experiments.config import RunConfig
 from nearsym.experiments.portfolio import Track, mean_ci95, metrics, summary_row
 from nearsym.experiments.run import check_data, load_agent, read_config
+from nearsym.training import atomic
 from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
 
 
@@ -57,6 +58,7 @@ def evaluate_run(
         "noise": config.task.noise if noise is None else noise,
         "checkpoint": checkpoint,
         "run": str(folder),
+        "video": None if video is None else str(video),
     }
     if trading:
         (mean_policy,) = _play(agent, env, 1, seed, sample=False, keep_infos=True)
@@ -192,6 +194,7 @@ class _Film:
                 f"This environment cannot be filmed: its render_mode is {env.render_mode}, "
                 "and a film needs rgb_array."
             )
+        atomic.make_place(path.parent, "--video")  # before an hour of playing
         self.env, self.path = env, path
         self.frames: list[np.ndarray] = []
 
@@ -209,7 +212,6 @@ class _Film:
             import imageio.v3 as imageio
         except ImportError as error:
             raise MissingExtraError("Writing a video", "plots") from error
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"loop": 0} if self.path.suffix == ".gif" else {}
         fps = self.env.metadata.get("render_fps", 30)
         imageio.imwrite(self.path, np.stack(self.frames), fps=fps, **options)

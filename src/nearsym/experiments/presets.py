@@ -152,7 +152,8 @@ def _smoke(task: TaskConfig, agent: str) -> RunConfig:
         "smoke",
         replace(task, size=37, action_repeat=8),
         algorithm,
-        NetworkConfig(hidden=32, channels=8, waist=16 if agent == "drqv2" else None),
+        # With 8 channels all features of a fresh encoder can be 0 for good.
+        NetworkConfig(hidden=32, channels=16, waist=16 if agent == "drqv2" else None),
         TrainingConfig(
             frames=2000,
             seed_frames=400,

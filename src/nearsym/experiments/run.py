@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -45,14 +45,14 @@ RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "p
 def start(config: RunConfig, folder: Path) -> dict[str, Any]:
     """A new run in a new folder; returns its summary."""
     _refuse_used(folder)
-    env, agent = _build(config)  # first: a setting that cannot work leaves no folder behind
-    with atomic.clear_errors("Making the run folder", folder, advice=atomic.TRY_AGAIN):
-        folder.mkdir(parents=True, exist_ok=True)
+    built = _build(config)  # first: a setting that cannot work leaves no folder behind
+    atomic.make_place(folder, "--out")
     with RunLock(folder):
         _refuse_used(folder)  # somebody may have been faster
-        plain = {"config": to_plain(config), "versions": versions(), "data_sha256": _data_hash(env)}
+        data = {"data_sha256": _data_hash(built.env)}
+        plain = {"config": to_plain(config), "versions": versions()} | data
         write_json(folder / "config.json", plain)
-        return _train(config, folder, env, agent, resume=False)
+        return _train(config, folder, built, resume=False)
 
 
 def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
@@ -64,15 +64,23 @@ def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
     if frames is not None:
         _check_longer(folder, frames)
         config = replace(config, training=replace(config.training, frames=frames))
+    finished = _summary(folder)
+    if finished is not None and finished["frames"] >= config.training.frames:
+        return finished
     with RunLock(folder):
         built = _build(config)
-        check_data(folder, built[0])
+        check_data(folder, built.env)
         if frames is not None:  # the next --resume goes on to here too
             saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             write_json(folder / "config.json", saved | {"config": to_plain(config)})
-        saved_something = any((folder / "checkpoints").glob("*.ckpt"))
-        begun = saved_something or (folder / "summary.json").exists()
-        return _train(config, folder, *built, resume=begun)
+        begun = finished is not None or any((folder / "checkpoints").glob("*.ckpt"))
+        return _train(config, folder, built, resume=begun)
+
+
+def _summary(folder: Path) -> dict[str, Any] | None:
+    """What a run that has come to its end once says of itself."""
+    path = folder / "summary.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def _check_longer(folder: Path, frames: int) -> None:
@@ -91,7 +99,7 @@ def read_config(folder: Path) -> RunConfig:
         raise UsageError(f"{folder} is no run: it has no config.json.")
     try:
         return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is damaged: {error!r}.") from error
 
 
@@ -151,17 +159,23 @@ def check_data(folder: Path, env: gymnasium.Env) -> None:
         )
 
 
-def _build(config: RunConfig) -> tuple[gymnasium.Env, Agent]:
+class _Built(NamedTuple):
+    """What a configuration stands for."""
+
+    env: gymnasium.Env
+    eval_env: gymnasium.Env
+    agent: Agent
+
+
+def _build(config: RunConfig) -> _Built:
     torch.set_num_threads(config.threads)
     keep_freed_memory()
     env = build_env(config.task)
-    return env, build_agent(config, env)
+    return _Built(env, build_eval_env(config.task), build_agent(config, env))
 
 
-def _train(
-    config: RunConfig, folder: Path, env: gymnasium.Env, agent: Agent, *, resume: bool
-) -> dict[str, Any]:
-    eval_env = build_eval_env(config.task)
+def _train(config: RunConfig, folder: Path, built: _Built, *, resume: bool) -> dict[str, Any]:
+    env, eval_env, agent = built
     on_disk = folder / "replay" if config.training.replay == "disk" else None
     replay = new_replay(config, env, on_disk)
     store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")

@@ -63,6 +63,7 @@ class EquivariantLinear(nn.Module):
         self.terms = Constant(terms if relaxed else terms.sum(1, keepdims=True))
         self.filters = nn.Parameter(torch.empty(filters, len(terms), out_channels, in_channels))
         self.relaxed = nn.Parameter(start_equal(filters, self.group.order)) if relaxed else None
+        self.free_bias = bias
         has_bias = bias and has_invariants(out_rep)
         self.bias = nn.Parameter(torch.empty(out_rep.size, out_channels)) if has_bias else None
         self.invariant = Constant(out_rep.matrices.mean(0))
@@ -107,7 +108,7 @@ class EquivariantLinear(nn.Module):
         """The unconstrained layer of the same shape."""
         source = (self.in_rep.size, self.in_channels)[: 1 if self.in_channels == 1 else 2]
         target = (self.out_rep.size, self.out_channels)[: 1 if self.out_channels == 1 else 2]
-        return FreeLinear(source, target, bias=self.bias is not None)
+        return FreeLinear(source, target, bias=self.free_bias)
 
     def __repr__(self) -> str:
         source = copies(self.in_rep, self.in_channels)

@@ -117,6 +117,7 @@ class ProjectLinear(nn.Module):
         order, size = self.group.order, out_rep.size
         self.filters = nn.Parameter(torch.empty(filters, size * out_channels, in_channels))
         self.relaxed = nn.Parameter(start_equal(filters, order)) if relaxed else None
+        self.free_bias = bias  # a free path may shift what the symmetry holds in place
         has_bias = bias and has_invariants(out_rep)
         self.bias = nn.Parameter(torch.empty(size, out_channels)) if has_bias else None
         self.average = Constant(out_rep.matrices / order)  # ρ(g)/|G|
@@ -147,7 +148,7 @@ class ProjectLinear(nn.Module):
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""
         shapes = (self.group.order, self.in_channels), _axes(self.out_rep, self.out_channels)
-        return FreeLinear(*shapes, bias=self.bias is not None)
+        return FreeLinear(*shapes, bias=self.free_bias)
 
     def __repr__(self) -> str:
         target = copies(self.out_rep, self.out_channels)

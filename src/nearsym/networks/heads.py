@@ -94,7 +94,7 @@ class GaussianActor(nn.Module):
         self.trunk, width = trunk(kit, in_channels, waist)
         self.body = Body(kit, width, hidden)
         self.mean = projection(kit, action, self.body.out_channels)
-        self.log_std = projection(kit, action.absolute(), self.body.out_channels)
+        self.log_std = projection(kit, kit.own(action).absolute(), self.body.out_channels)
 
     def forward(
         self, features: Float[Tensor, "batch group channels"]

@@ -46,7 +46,8 @@ class SymmetricAttention(nn.Module):
 
     def _radial_conv(self, tokens: Tensor, which: int) -> Tensor:
         patches = tokens[:, 1:].transpose(1, 2).unflatten(2, (self.grid, self.grid))
-        kernel = self.radial[which][:, self.ring_of].unsqueeze(1)  # (width, 1, k, k)
+        size = self.ring_of.shape  # index_select: the gradient of indexing does not always repeat
+        kernel = self.radial[which].index_select(1, self.ring_of.flatten()).unflatten(1, (1, *size))
         mixed = nn.functional.conv2d(patches, kernel, padding="same", groups=len(kernel))
         return torch.cat([tokens[:, :1], mixed.flatten(2).transpose(1, 2)], dim=1)
 

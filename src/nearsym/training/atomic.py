@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearsym.errors import RunError
+from nearsym.errors import RunError, UsageError
 
 PRIMITIVES = (
     "make_folder", "open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove",
@@ -47,6 +47,17 @@ def clear_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[Non
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}. Put that right")
         raise DiskError(f"{doing} failed in {path}: {reason}, then {advice}.") from error
+
+
+def make_place(folder: Path, option: str) -> None:
+    """Make the folder that a person named with an option, with its parents."""
+    with clear_errors("Making the folder", folder, advice=TRY_AGAIN):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:
+            raise UsageError(
+                f"The folder {folder} cannot be made ({error.strerror}). Choose another {option}."
+            ) from error
 
 
 def make_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import RunError, UsageError
+from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
 from nearsym.training.random_state import generator_state, set_generator_state
 from nearsym.training.replay import Replay
@@ -61,7 +62,7 @@ class DivergedError(RunError):
     def __init__(self, quantity: str, frames: int):
         super().__init__(
             f"{quantity} is not finite at frame {frames}; the run stops here. "
-            "Its last checkpoint is from before."
+            "What it has saved is from before."
         )
 
 
@@ -197,7 +198,8 @@ class Trainer:
         metrics = self.evaluate(self._stop_if_requested)
         self._check("eval/returns", np.asarray(metrics["eval/returns"]))
         mean = float(np.mean(metrics["eval/returns"]))
-        self.log.write(state.frames, {"eval/return_mean": mean} | metrics)
+        losses = self._take_losses()  # an episode may be longer than the run
+        self.log.write(state.frames, {"eval/return_mean": mean} | metrics | losses)
         improved = mean > state.best_return
         state.best_return = max(state.best_return, mean)
         state.final_return, state.evaluation_due = mean, False
@@ -213,11 +215,17 @@ class Trainer:
 
     def _end_episode(self) -> None:
         state = self.state
+        times = {"time/seconds": state.seconds, "time/frames_per_second": self._speed()}
+        returned = {"train/return": state.episode_return}
+        self.log.write(state.frames, returned | self._take_losses() | times)
+
+    def _take_losses(self) -> dict[str, float]:
+        """Means of the update metrics since they were last asked for."""
+        state = self.state
         means = {name: total / state.count for name, total in state.sums.items()}
         self._shown |= {k: f"{v:.3g}" for k, v in means.items() if k.endswith("/loss")}
-        times = {"time/seconds": state.seconds, "time/frames_per_second": self._speed()}
-        self.log.write(state.frames, {"train/return": state.episode_return} | means | times)
         state.sums, state.count = {}, 0
+        return means
 
     def _speed(self) -> float:
         return self.state.frames / max(self.state.seconds, 1e-9)
@@ -233,7 +241,7 @@ class Trainer:
         state.count += 1
 
     def _check(self, name: str, value: np.ndarray) -> None:
-        if value.dtype != np.uint8 and not np.isfinite(value).all():
+        if not all_finite(value):
             raise DivergedError(name, self.state.frames)
 
     def _check_weights(self) -> None:

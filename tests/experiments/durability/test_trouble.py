@@ -99,7 +99,7 @@ def test_starting_or_resuming_where_nobody_may_write(runs, whole):
         place.resume(),
     )
     assert first.code == -9
-    for left, doing in ((new, "Making the run folder"), (again, "Locking the run")):
+    for left, doing in ((new, "Making the folder"), (again, "Locking the run")):
         assert left.code == 1
         assert left.err.count("\n") == 1
         assert left.err.startswith(f"nearsym: {doing} failed in {place.place}")
