@@ -29,7 +29,7 @@ from nearsym.networks.actor_critic import ActorCritic
 
 @dataclass(frozen=True, kw_only=True)
 class SACConfig:
-    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905)."""
+    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905), but for the first temperature."""
 
     learning_rate: float = 3e-4
     """Adam step size for encoder, actor, critic and temperature."""
