@@ -96,12 +96,11 @@ def train(names: list[str], only: list[str]) -> None:
 
 
 def points(which: str) -> Iterator[dict[str, Any]]:
-    """One row for each evaluation of each run."""
+    """One row for each evaluation of each run that has come to its end."""
     for name, options in map(_named, curves()[which]):
-        path = RUNS / name / "metrics.jsonl"
-        if not path.exists():
+        if not (RUNS / name / "summary.json").exists():
             continue
-        for row in read_metrics(path):
+        for row in read_metrics(RUNS / name / "metrics.jsonl"):
             if "eval/return_mean" in row:
                 yield {
                     "task": options.task,
@@ -120,21 +119,20 @@ def points(which: str) -> Iterator[dict[str, Any]]:
 def mirror_weights(which: str) -> Iterator[dict[str, Any]]:
     """w(mirror) − w(e) of each relaxed layer of each run at its last evaluation: 0 is symmetry."""
     for name, options in map(_named, curves()[which]):
-        path = RUNS / name / "metrics.jsonl"
-        if options.model != "approx" or not path.exists():
+        if options.model != "approx" or not (RUNS / name / "summary.json").exists():
             continue
-        last = [row for row in read_metrics(path) if "eval/return_mean" in row][-1:]
-        for row in last:
-            for layer, weights in row.items():
-                if layer.startswith("relaxed/"):
-                    yield {
-                        "task": options.task,
-                        "variant": options.variant or "original",
-                        "seed": options.seed,
-                        "frames": row["frames"],
-                        "layer": layer.removeprefix("relaxed/"),
-                        "difference": round(weights[0][1] - weights[0][0], 4),
-                    }
+        rows = read_metrics(RUNS / name / "metrics.jsonl")
+        last = [row for row in rows if "eval/return_mean" in row][-1]
+        for layer, weights in last.items():
+            if layer.startswith("relaxed/"):
+                yield {
+                    "task": options.task,
+                    "variant": options.variant or "original",
+                    "seed": options.seed,
+                    "frames": last["frames"],
+                    "layer": layer.removeprefix("relaxed/"),
+                    "difference": round(weights[0][1] - weights[0][0], 4),
+                }
 
 
 def write(which: str) -> None:
