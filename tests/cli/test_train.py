@@ -72,7 +72,10 @@ MISTAKES = {
         [*CARTPOLE, "--model", "none", "--relax", "output"],
         "belong to the model approx, not to none",
     ),
-    "noise without pixels": ([*CARTPOLE, "--obs", "state", "--noise", 0.1], "noise is image noise"),
+    "noise without pixels": (
+        [*CARTPOLE, "--obs", "state", "--noise", 0.1],
+        "--noise is about images: use it with --obs pixels",
+    ),
     "negative noise": ([*CARTPOLE, "--noise", -0.1], "standard deviation from 0 on, got -0.1"),
     "shares elsewhere": ([*CARTPOLE, "--max-shares", "5"], "--max-shares belongs to the task"),
     "no shares": (

@@ -42,7 +42,7 @@ class Train:
     background: bool = False
     """keep dm_control's floor and sky"""
     symmetry: Literal["T", "ST"] | None = None
-    """trading: equivariance to translation, or to scale and translation in time"""
+    """trading: equivariance to translation (default), or to scale and translation in time"""
     data: str | None = None
     """trading: a CSV or Parquet file of prices"""
     split: str | None = None
@@ -198,7 +198,7 @@ def _precision(args: Train) -> str:
 
 def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
     """What would otherwise be ignored without a word."""
-    for name in ("size", "background"):
+    for name in ("size", "background", "noise"):
         if obs == "state" and getattr(args, name) not in (None, False):
             raise UsageError(f"--{name} is about images: use it with --obs pixels.")
     if args.layers == "steerable" and model in ("none", "sit"):

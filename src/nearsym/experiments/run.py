@@ -99,6 +99,8 @@ def read_config(folder: Path) -> RunConfig:
         raise UsageError(f"{folder} is no run: it has no config.json.")
     try:
         return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is damaged: {error!r}.") from error
 

@@ -143,7 +143,10 @@ def _encoder(
     pixels = len(obs_shape) == 3
     if config.model == "sit":
         if not pixels:
-            raise UsageError("The model sit reads pixels: use --obs pixels, or another model.")
+            raise UsageError(
+                "The model sit reads pixels: use --obs pixels where a task has them, or another "
+                "model."
+            )
         return SiTEncoder(_side(obs_shape), obs_shape[2])
     if not pixels:
         if config.layers == "steerable":

@@ -37,7 +37,7 @@ def rollouts(
         infos = [first] if keep_infos else []
         _check("observation", obs)
         while not done:
-            action = policy(obs[None])[0]
+            action = policy(np.asarray(obs)[None])[0]
             _check("action", action)
             obs, reward, terminated, truncated, info = env.step(action)
             _check("observation", obs)
@@ -55,7 +55,7 @@ def rollouts(
 
 
 def _check(name: str, value: np.ndarray) -> None:
-    if not all_finite(value):
+    if not all_finite(np.asarray(value)):
         raise RunError(f"An evaluation met a number that is not finite, in its {name}.")
 
 

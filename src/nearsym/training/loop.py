@@ -241,7 +241,7 @@ class Trainer:
         state.count += 1
 
     def _check(self, name: str, value: np.ndarray) -> None:
-        if not all_finite(value):
+        if not all_finite(np.asarray(value)):
             raise DivergedError(name, self.state.frames)
 
     def _check_weights(self) -> None:

@@ -126,7 +126,8 @@ class Replay:
         if not isinstance(obs, np.ndarray) or obs.shape != self.obs_shape or obs.dtype != dtype:
             raise UsageError(
                 f"This replay holds {dtype} observations of shape {self.obs_shape}, got "
-                f"{getattr(obs, 'dtype', type(obs).__name__)} {np.shape(obs)}."
+                f"{getattr(obs, 'dtype', type(obs).__name__)} {np.shape(obs)}. An environment has "
+                "to keep to its observation_space."
             )
         return np.ascontiguousarray(obs).reshape(-1)
 
