@@ -56,7 +56,7 @@ def curves() -> dict[str, list[Train]]:
     cartpole = "cartpole-swingup"
     return {
         "state-cartpole": [_state(cartpole, m, "sac", 60_000, s) for s in range(3) for m in MODELS],
-        "state-drqv2": [_state(cartpole, m, "drqv2", 100_000, 0) for m in ("approx", "none")],
+        "state-drqv2": [_state(cartpole, m, "drqv2", 40_000, 0) for m in ("approx", "none")],
         "state-others": [
             _state(task, "approx", "sac", frames, s)
             for task, frames in (("reacher-hard", 200_000), ("ball_in_cup-catch", 100_000))
