@@ -9,7 +9,7 @@ from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import sign
 from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import NetworkConfig, build_actor_critic
-from nearsym.networks.sit import SiTEncoder
+from nearsym.networks.sit import SiTEncoder, SymmetricAttention
 
 PATCH, WIDTH = 8, 64
 MOVES = {
@@ -58,6 +58,21 @@ def test_other_rearrangements_are_seen(encoder, grid):
     shuffled = grid[:, torch.tensor([1, 0, 2, 3, 4, 5])]
     gap = tokens(encoder, grid)[:, 0] - tokens(encoder, shuffled)[:, 0]
     assert gap.abs().max() > 1e-4
+
+
+def test_attention_is_that_of_symmetrised_scores():
+    attention = SymmetricAttention(8, 2, grid=3).double()
+    with torch.no_grad():
+        attention.radial.normal_()
+    x = torch.randn(4, 10, 8, dtype=torch.float64)
+    query, key, value = attention.project(x).chunk(3, dim=-1)
+    query, key = attention._radial_conv(query, 0), attention._radial_conv(key, 1)
+    heads = []
+    for head in (slice(0, 4), slice(4, 8)):
+        scores = query[..., head] @ key[..., head].mT / 2.0  # √4
+        heads.append(torch.softmax(scores + scores.mT, dim=-1) @ value[..., head])
+    slow = attention.out(torch.cat(heads, dim=-1))
+    assert torch.allclose(attention(x), slow, atol=1e-12)
 
 
 def test_an_actor_on_top_can_turn_its_action_over():

@@ -40,8 +40,9 @@ class SymmetricAttention(nn.Module):
         q, k, v = (
             t.reshape(batch, tokens, self.heads, -1).transpose(1, 2) for t in (query, key, value)
         )
-        scores = q @ k.transpose(-1, -2) * (width // self.heads) ** -0.5
-        weights = torch.softmax(scores + scores.transpose(-1, -2), dim=-1)
+        # With A = qkᵀ, A + Aᵀ = (q, k)(k, q)ᵀ: one product instead of a sum over two layouts.
+        scores = torch.cat([q, k], dim=-1) @ torch.cat([k, q], dim=-1).transpose(-1, -2)
+        weights = torch.softmax(scores * (width // self.heads) ** -0.5, dim=-1)
         return self.out((weights @ v).transpose(1, 2).reshape(batch, tokens, width))
 
     def _radial_conv(self, tokens: Tensor, which: int) -> Tensor:
