@@ -62,13 +62,15 @@ def draw(runs: dict[str, dict]) -> Path:
     for model, summary in runs.items():
         curve = evaluations(summary)
         left.plot(
-            [row["frames"] for row in curve],
+            [row["frames"] / 1000 for row in curve],
             [row["eval/return_mean"] for row in curve],
             marker="o",
             color=MODELS[model],
             label=model,
         )
-    left.set(xlabel="frames", ylabel="return of 5 episodes", title="cartpole, repeat_action")
+    left.set(
+        xlabel="thousand frames", ylabel="return of 5 episodes", title="cartpole, repeat_action"
+    )
     left.legend()
     draw_weights(right, evaluations(runs["approx"]))
     path = FOLDER / "demo.png"
