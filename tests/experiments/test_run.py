@@ -249,6 +249,9 @@ def test_a_finished_run_resumes_to_its_summary(small, tmp_path):
     before = numbers(tmp_path / "run")
     assert resume(tmp_path / "run") == first  # to the second
     assert numbers(tmp_path / "run") == before
+    (tmp_path / "run" / "summary.json").write_bytes(b"\xff{")
+    assert resume(tmp_path / "run")["final_return"] == first["final_return"]
+    assert numbers(tmp_path / "run") == before
 
 
 def test_replay_on_disk_gives_the_same_run(small, tmp_path):

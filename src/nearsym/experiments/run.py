@@ -73,14 +73,17 @@ def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
         if frames is not None:  # the next --resume goes on to here too
             saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             write_json(folder / "config.json", saved | {"config": to_plain(config)})
-        begun = finished is not None or any((folder / "checkpoints").glob("*.ckpt"))
+        saved_something = any((folder / "checkpoints").glob("*.ckpt"))
+        begun = saved_something or (folder / "summary.json").exists()
         return _train(config, folder, built, resume=begun)
 
 
 def _summary(folder: Path) -> dict[str, Any] | None:
-    """What a run that has come to its end once says of itself."""
-    path = folder / "summary.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    """What a run that has come to its end once says of itself; None if that is not to be had."""
+    try:
+        return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):  # damaged: what it says can be had again by resuming
+        return None
 
 
 def _check_longer(folder: Path, frames: int) -> None:
