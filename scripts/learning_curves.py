@@ -55,7 +55,7 @@ def curves() -> dict[str, list[Train]]:
     """The sets of runs, by name."""
     cartpole = "cartpole-swingup"
     return {
-        "state-cartpole": [_state(cartpole, m, "sac", 60_000, s) for s in range(3) for m in MODELS],
+        "state-cartpole": [_state(cartpole, m, "sac", 80_000, s) for s in range(3) for m in MODELS],
         "state-drqv2": [_state(cartpole, m, "drqv2", 40_000, 0) for m in ("approx", "none")],
         "state-others": [
             _state(task, "approx", "sac", frames, s)

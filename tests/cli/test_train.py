@@ -59,7 +59,7 @@ MISTAKES = {
     "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
     "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 67."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
-    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "Use --size 88."),
+    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "The nearest (--size) is 88."),
     "filters with exact": (
         [*CARTPOLE, "--model", "exact", "--filters", 2],
         "belong to the model approx, not to exact",

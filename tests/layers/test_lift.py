@@ -18,7 +18,7 @@ from nearsym.groups.representation import (
     trivial_of,
 )
 from nearsym.layers.intertwiner import EquivariantLinear
-from nearsym.layers.lift import LiftLinear, ProjectLinear, lift_vectors
+from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -203,14 +203,6 @@ def test_one_channel_has_no_axis():
     assert ProjectLinear(rep, 5)(torch.zeros(3, 8, 5)).shape == (3, 2)
     assert EquivariantLinear(rep, rep, 1, 1)(torch.zeros(3, 2)).shape == (3, 2)
     assert EquivariantLinear(rep, rep, 2, 4)(torch.zeros(3, 2, 2)).shape == (3, 2, 4)
-
-
-def test_lift_vectors_are_regular_features():
-    rep = plane_of(D4)
-    x = torch.randn(6, 2).double()
-    act = regular(D4).along(-2)
-    errors = equivariance_error(lambda v: lift_vectors(v, rep), x, rep, act, relative=True)
-    assert max(errors.values()) < 1e-12
 
 
 def test_bias_reaches_only_what_stays_in_place():

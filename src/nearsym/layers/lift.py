@@ -155,21 +155,6 @@ class ProjectLinear(nn.Module):
         return _describe(self, f"{self.in_channels}·regular → {target} of {self.group}")
 
 
-def lift_vectors(x: Float[Tensor, "*batch size"], rep: Representation) -> Tensor:
-    """y[g] = ρ(g)⁻¹ x, (..., size) → (..., |G|, size): regular features without parameters.
-
-    >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import sign
-    >>> lift_vectors(torch.tensor([2.0]), sign(dihedral(1)))
-    tensor([[ 2.],
-            [-2.]])
-    """
-    check_representation("lift_vectors", rep)
-    check_last("lift_vectors", x, (rep.size,), x)
-    undo = torch.as_tensor(rep.matrices[rep.group.inverse], dtype=x.dtype, device=x.device)
-    return torch.matmul(undo, x[..., None, :, None]).squeeze(-1)
-
-
 def has_invariants(rep: Representation) -> bool:
     """Whether some vector stays where it is under every element."""
     return round(float(rep.character.mean())) > 0

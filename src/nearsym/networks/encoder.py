@@ -72,6 +72,12 @@ class VectorEncoder(nn.Module):
     """The orbit of a vector: features[g] = ρ(g)⁻¹ x. No parameters.
 
     Under k the orbit is permuted, features[g] → features[k⁻¹g]: a regular representation.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> VectorEncoder(sign(dihedral(1)))(torch.tensor([[2.0]]))
+    tensor([[[ 2.],
+             [-2.]]])
     """
 
     def __init__(self, representation: Representation):
