@@ -45,7 +45,7 @@ def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
     )
 
 
-def _pixels(task: str, model: str, seed: int, *, frames: int = 65_000, **options: object) -> Train:
+def _pixels(task: str, model: str, seed: int, *, frames: int, **options: object) -> Train:
     return Train(
         task=task, obs="pixels", agent="drqv2", model=model, frames=frames, seed=seed, **options
     )
@@ -68,7 +68,7 @@ def curves() -> dict[str, list[Train]]:
             for m in ("exact", "approx", "none")
         ],
         "pixels-cartpole-repeat": [
-            _pixels(cartpole, m, s, variant="repeat_action")
+            _pixels(cartpole, m, s, frames=100_000, variant="repeat_action")
             for s in range(2)
             for m in ("exact", "approx", "none")
         ],
