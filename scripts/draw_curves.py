@@ -50,38 +50,44 @@ def table(which: str) -> str:
     return "\n".join(lines)
 
 
-def final(curve: Mapping[int, float], frames: int | None = None) -> float:
-    """The mean of the last three evaluations, of those up to a frame if one is given."""
-    last = [value for x, value in sorted(curve.items()) if frames is None or x <= frames][-3:]
-    return sum(last) / len(last)
+def final(curve: Mapping[int, float]) -> float:
+    """The mean of the last three evaluations."""
+    return sum(curve[x] for x in sorted(curve)[-3:]) / 3
 
 
 def differences(which: str) -> str:
-    """Returns of models on the same task with the same seed, less each other: the mean of the last
-    three evaluations, up to where the shorter of the two runs ended."""
+    """Returns of models on the same task with the same seed, less each other, up to where the
+    shorter of the two runs ended: of the last three evaluations, and of all, which is how fast."""
     models: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
     for (what, seed), curve in by_run(read(which)).items():
         task, variant, model = what.split(" ", 2)
         if len(curve) >= 3:
             models.setdefault((f"{task} {variant}", seed), {})[model] = curve
-    lines = ["| task | difference | one number a seed | mean |", "|---|---|---|---:|"]
+    lines = [
+        "| task | difference | last three evaluations | mean | all evaluations | mean |",
+        "|---|---|---|---:|---|---:|",
+    ]
     for task in dict.fromkeys(task for task, _ in models):
         for one, other in (("approx", "exact"), ("approx", "none"), ("exact", "none")):
             pairs = [
-                _difference(of[one], of[other])
+                (of[one], of[other])
                 for (name, _), of in sorted(models.items())
                 if name == task and {one, other} <= of.keys()
             ]
             if pairs:
-                cells = ", ".join(f"{value:+.0f}" for value in pairs)
-                mean = sum(pairs) / len(pairs)
-                lines.append(f"| {task} | {one} − {other} | {cells} | {mean:+.0f} |")
+                cells = " | ".join(_cells(pairs, last) for last in (3, None))
+                lines.append(f"| {task} | {one} − {other} | {cells} |")
     return "\n".join(lines)
 
 
-def _difference(one: Mapping[int, float], other: Mapping[int, float]) -> float:
-    shared = min(max(one), max(other))
-    return final(one, shared) - final(other, shared)
+def _cells(pairs: list[tuple[dict[int, float], dict[int, float]]], last: int | None) -> str:
+    values = [_difference(one, other, last) for one, other in pairs]
+    return f"{', '.join(f'{round(v):+d}' for v in values)} | {round(sum(values) / len(values)):+d}"
+
+
+def _difference(one: Mapping[int, float], other: Mapping[int, float], last: int | None) -> float:
+    shared = sorted(one.keys() & other.keys())[-last if last else 0 :]
+    return sum(one[x] - other[x] for x in shared) / len(shared)
 
 
 @cache

@@ -39,12 +39,12 @@ def test_a_table_has_the_last_three_evaluations_of_runs_of_one_length(scripts):
 
 def test_differences_pair_seeds_up_to_the_shorter_run(scripts):
     learning, drawing = scripts
-    rows = rows_of("approx", 0, [1, 2, 3, 900]) + rows_of("exact", 0, [0, 0, 0])
+    rows = rows_of("approx", 0, [11, 1, 2, 3, 900]) + rows_of("exact", 0, [1, 0, 0, 0])
     rows += rows_of("approx", 1, [10, 10, 10]) + rows_of("none", 1, [40, 40, 40])
     learning._merge("x", rows)
     assert drawing.differences("x").splitlines()[2:] == [
-        "| t original | approx − exact | +2 | +2 |",
-        "| t original | approx − none | -30 | -30 |",
+        "| t original | approx − exact | +2 | +2 | +4 | +4 |",
+        "| t original | approx − none | -30 | -30 | -30 | -30 |",
     ]
 
 
