@@ -56,8 +56,8 @@ def final(curve: Mapping[int, float]) -> float:
 
 
 def differences(which: str) -> str:
-    """Returns of models on the same task with the same seed, less each other, up to where the
-    shorter of the two runs ended: of the last three evaluations, and of all, which is how fast."""
+    """Returns of models on the same task with the same seed, less each other, at the evaluations
+    that both runs have: the mean of the last three, and of all, which is who learned sooner."""
     models: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
     for (what, seed), curve in by_run(read(which)).items():
         task, variant, model = what.split(" ", 2)
@@ -75,18 +75,18 @@ def differences(which: str) -> str:
                 if name == task and {one, other} <= of.keys()
             ]
             if pairs:
-                cells = " | ".join(_cells(pairs, last) for last in (3, None))
+                cells = " | ".join(_cells(pairs, part) for part in (slice(-3, None), slice(None)))
                 lines.append(f"| {task} | {one} − {other} | {cells} |")
     return "\n".join(lines)
 
 
-def _cells(pairs: list[tuple[dict[int, float], dict[int, float]]], last: int | None) -> str:
-    values = [_difference(one, other, last) for one, other in pairs]
+def _cells(pairs: list[tuple[dict[int, float], dict[int, float]]], part: slice) -> str:
+    values = [_difference(one, other, part) for one, other in pairs]
     return f"{', '.join(f'{round(v):+d}' for v in values)} | {round(sum(values) / len(values)):+d}"
 
 
-def _difference(one: Mapping[int, float], other: Mapping[int, float], last: int | None) -> float:
-    shared = sorted(one.keys() & other.keys())[-last if last else 0 :]
+def _difference(one: Mapping[int, float], other: Mapping[int, float], part: slice) -> float:
+    shared = sorted(one.keys() & other.keys())[part]
     return sum(one[x] - other[x] for x in shared) / len(shared)
 
 

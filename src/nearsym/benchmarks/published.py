@@ -64,66 +64,71 @@ def random_batch(size: int, obs_shape: tuple[int, ...], actions: int) -> Batch:
 
 def published_update(batch_size: int, size: int) -> Callable[[], Any]:
     """One update of DrQ-v2 as published, at the paper's encoder and widths."""
+    encoder, actor, critic = networks = _networks(size)
+    target = copy.deepcopy(critic)
+    adams = [torch.optim.Adam(n.parameters(), 1e-4, foreach=False) for n in networks]
+    batch = random_batch(batch_size, (size, size, 9), 1)
+    first_images, next_images = (  # its replay holds them channel-first
+        images.permute(0, 3, 1, 2).contiguous() for images in (batch.obs, batch.next_obs)
+    )
+
+    def encode(images: Tensor) -> Tensor:
+        shifts = torch.randint(0, 2 * PAD + 1, (len(images), 2))
+        return encoder(published_shift(images.float(), shifts) / 255 - 0.5)
+
+    def update() -> None:
+        x = encode(first_images)
+        with torch.no_grad():
+            next_x = encode(next_images)
+            first, second = _values(target, next_x, _noisy(actor(next_x)))
+            wanted = batch.reward[:, None] + batch.discount[:, None] * torch.min(first, second)
+        first, second = _values(critic, x, batch.action)
+        _step(F.mse_loss(first, wanted) + F.mse_loss(second, wanted), adams[0], adams[2])
+        x = x.detach()
+        first, second = _values(critic, x, _noisy(actor(x)))
+        _step(-torch.min(first, second).mean(), adams[1])
+        with torch.no_grad():
+            for old, new in zip(target.parameters(), critic.parameters(), strict=True):
+                old.copy_(0.01 * new + 0.99 * old)
+
+    return update
+
+
+def _networks(size: int) -> tuple[nn.Module, nn.Module, nn.ModuleList]:
+    """Encoder, actor and critic; the critic is its trunk and two heads."""
     side = ((((size - 1) // 2 - 2) // 2 - 2) // 2) - 2
     encoder = nn.Sequential(
         *(nn.Conv2d(9, 32, 3, stride=2), nn.ReLU(), nn.Conv2d(32, 32, 3), nn.ReLU()),
         *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU()),
         *(nn.MaxPool2d(2), nn.Conv2d(32, 32, 3), nn.ReLU(), nn.Flatten()),
     )
-    features = 32 * side * side
 
     def trunk() -> nn.Module:
-        return nn.Sequential(nn.Linear(features, 50), nn.LayerNorm(50), nn.Tanh())
+        return nn.Sequential(nn.Linear(32 * side * side, 50), nn.LayerNorm(50), nn.Tanh())
 
-    def head(inputs: int, outputs: int) -> nn.Module:
+    def head(inputs: int) -> nn.Module:
         widths = nn.Linear(inputs, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU()
-        return nn.Sequential(*widths, nn.Linear(1024, outputs))
+        return nn.Sequential(*widths, nn.Linear(1024, 1))
 
-    actor = nn.Sequential(trunk(), head(50, 1), nn.Tanh())
-    critic = nn.ModuleList([trunk(), head(51, 1), head(51, 1)])
-    target = copy.deepcopy(critic)
-    optimisers = [
-        torch.optim.Adam(m.parameters(), 1e-4, foreach=False) for m in (encoder, actor, critic)
-    ]
-    batch = random_batch(batch_size, (size, size, 9), 1)
-    first_images, next_images = (  # its replay holds them channel-first
-        images.permute(0, 3, 1, 2).contiguous() for images in (batch.obs, batch.next_obs)
-    )
+    actor = nn.Sequential(trunk(), head(50), nn.Tanh())
+    return encoder, actor, nn.ModuleList([trunk(), head(51), head(51)])
 
-    def values(networks: nn.ModuleList, x: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
-        joined = torch.cat([networks[0](x), action], dim=-1)
-        return networks[1](joined), networks[2](joined)
 
-    def encode(images: Tensor) -> Tensor:
-        shifts = torch.randint(0, 2 * PAD + 1, (len(images), 2))
-        return encoder(published_shift(images.float(), shifts) / 255 - 0.5)
+def _values(critic: nn.ModuleList, x: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+    joined = torch.cat([critic[0](x), action], dim=-1)
+    return critic[1](joined), critic[2](joined)
 
-    def noisy(mean: Tensor) -> Tensor:
-        return (mean + (0.5 * torch.randn_like(mean)).clamp(-0.3, 0.3)).clamp(-1, 1)
 
-    def step(loss: Tensor, *which: int) -> None:
-        for i in which:
-            optimisers[i].zero_grad(set_to_none=True)
-        loss.backward()
-        for i in which:
-            optimisers[i].step()
+def _noisy(mean: Tensor) -> Tensor:
+    return (mean + (0.5 * torch.randn_like(mean)).clamp(-0.3, 0.3)).clamp(-1, 1)
 
-    def update() -> None:
-        x = encode(first_images)
-        with torch.no_grad():
-            next_x = encode(next_images)
-            first, second = values(target, next_x, noisy(actor(next_x)))
-            wanted = batch.reward[:, None] + batch.discount[:, None] * torch.min(first, second)
-        first, second = values(critic, x, batch.action)
-        step(F.mse_loss(first, wanted) + F.mse_loss(second, wanted), 0, 2)
-        x = x.detach()
-        first, second = values(critic, x, noisy(actor(x)))
-        step(-torch.min(first, second).mean(), 1)
-        with torch.no_grad():
-            for old, new in zip(target.parameters(), critic.parameters(), strict=True):
-                old.copy_(0.01 * new + 0.99 * old)
 
-    return update
+def _step(loss: Tensor, *optimisers: torch.optim.Optimizer) -> None:
+    for optimiser in optimisers:
+        optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    for optimiser in optimisers:
+        optimiser.step()
 
 
 def published_shift(images: Tensor, shifts: Tensor, pad: int = PAD) -> Tensor:
