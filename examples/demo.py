@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from nearsym.cli.train import Train, configure
-from nearsym.experiments.run import resume, start
+from nearsym.runs.run import resume, start
 from nearsym.training.log import read_metrics
 
 MODELS = {"none": "tab:gray", "exact": "tab:blue", "approx": "tab:red"}

@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nearsym.diagnostics.equivariance import equivariance_error, stabilizer
 from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import plane_of, trivial_of
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.relaxation import relaxed_weights
+from nearsym.measures.equivariance import equivariance_error, stabilizer
 
 GROUP = dihedral(4)
 POINTS = plane_of(GROUP)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nearsym.envs.price_download import DOW_30
-from nearsym.envs.prices import PriceTable, load_prices
-from nearsym.envs.split import PAPER_SPLIT
-from nearsym.experiments.baselines import hold
-from nearsym.experiments.portfolio import Track, metrics
+from nearsym.tasks.trading.baselines import hold
+from nearsym.tasks.trading.download import DOW_30
+from nearsym.tasks.trading.portfolio import Track, metrics
+from nearsym.tasks.trading.prices import PriceTable, load_prices
+from nearsym.tasks.trading.split import PAPER_SPLIT
 
 
 def main(folder: Path) -> bool:

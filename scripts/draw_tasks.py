@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from nearsym.envs.domains import DOMAINS, Domain
-from nearsym.envs.registry import make
-from nearsym.envs.variants import REGIONS, VARIANTS, parse_variant
+from nearsym.tasks.control.domains import DOMAINS, Domain
+from nearsym.tasks.control.variants import REGIONS, VARIANTS, parse_variant
+from nearsym.tasks.registry import make
 
 SIZE = 256
 INK, REGION, IMAGE = "#222222", "#d1495b", "#b8c4cf"

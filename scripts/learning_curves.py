@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nearsym.cli.train import Train, configure
-from nearsym.experiments.run import resume, start
+from nearsym.runs.run import resume, start
 from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/curves")

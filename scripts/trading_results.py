@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from nearsym.cli.train import Train, configure
-from nearsym.envs.registry import make
-from nearsym.experiments.evaluation import evaluate_run, held_uniformly
-from nearsym.experiments.portfolio import Metrics, Track, markdown_table, metrics, summary_row
-from nearsym.experiments.run import resume, start, write_json
 from nearsym.layers.scale import SCALES
+from nearsym.runs.evaluate import evaluate_run, held_uniformly
+from nearsym.runs.run import resume, start, write_json
+from nearsym.tasks.registry import make
+from nearsym.tasks.trading.portfolio import Metrics, Track, markdown_table, metrics, summary_row
 from nearsym.training.evaluate import rollouts
 from nearsym.training.log import read_metrics
 

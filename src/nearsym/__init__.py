@@ -7,19 +7,19 @@ first used, so the import stays light: neither torch nor a simulator.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nearsym.envs.registry import make
+from nearsym.tasks.registry import make
 
 if TYPE_CHECKING:
-    from nearsym.diagnostics.equivariance import equivariance_error as equivariance_error
     from nearsym.errors import UsageError as UsageError
     from nearsym.groups.symmetry import Symmetry as Symmetry
+    from nearsym.measures.equivariance import equivariance_error as equivariance_error
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Symmetry": "nearsym.groups.symmetry",
     "UsageError": "nearsym.errors",
-    "equivariance_error": "nearsym.diagnostics.equivariance",
+    "equivariance_error": "nearsym.measures.equivariance",
 }
 
 __all__ = ["Symmetry", "UsageError", "__version__", "equivariance_error", "make"]

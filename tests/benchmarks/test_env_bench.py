@@ -1,7 +1,7 @@
 import pytest
 
 from nearsym.benchmarks import env
-from nearsym.envs.domains import DOMAINS
+from nearsym.tasks.control.domains import DOMAINS
 
 
 def test_rows_compare_both_sides_on_one_domain(monkeypatch):

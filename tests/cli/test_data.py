@@ -5,8 +5,8 @@ import json
 import pytest
 
 from nearsym.cli.data import Data, exit_code, run, show
-from nearsym.envs.resample import random_walk_prices
 from nearsym.errors import UsageError
+from nearsym.tasks.trading.resample import random_walk_prices
 
 BAD = "Date,A,B\n2001-01-02,1,\n2001-01-03,-1,2\n2001-01-04,1,2\n"
 
@@ -85,7 +85,7 @@ def test_download_goes_to_the_cache_and_reports_late_tickers(tmp_path, monkeypat
         ]
         return pd.concat(parts, ignore_index=True)
 
-    monkeypatch.setattr("nearsym.envs.price_download.fetch_yahoo", fetch)
+    monkeypatch.setattr("nearsym.tasks.trading.download.fetch_yahoo", fetch)
     options = Data(action="download", tickers="X, Y", start="2001-01-01", cache=str(tmp_path))
     result = run(options)
     assert asked == [(["X", "Y"], "2001-01-01", "2024-07-01")]

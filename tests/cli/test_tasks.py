@@ -2,8 +2,8 @@ import subprocess
 import sys
 
 from nearsym.cli import tasks
-from nearsym.envs.domains import DOMAINS
-from nearsym.envs.variants import REGIONS, VARIANTS, parse_variant
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.variants import REGIONS, VARIANTS, parse_variant
 
 
 def test_lists_every_task_with_its_group_and_variants():

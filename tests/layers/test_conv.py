@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.representation import regular
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.sizes import EquivarianceWarning
+from nearsym.measures.equivariance import equivariance_error
 
 GROUPS = [trivial(), cyclic(2), cyclic(4), dihedral(1), dihedral(2), dihedral(4)]
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}

@@ -6,7 +6,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
 from nearsym.groups.representation import (
@@ -20,6 +19,7 @@ from nearsym.groups.representation import (
 from nearsym.layers.intertwiner import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
+from nearsym.measures.equivariance import equivariance_error
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 D1, D2, D3, D4 = (dihedral(n) for n in (1, 2, 3, 4))

@@ -5,11 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.representation import regular
 from nearsym.layers.linear import GroupLinear, characters
+from nearsym.measures.equivariance import equivariance_error
 
 GROUPS = [
     trivial(),

@@ -3,7 +3,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
 from nearsym.groups.planar import o2, so2
@@ -16,6 +15,7 @@ from nearsym.groups.representation import (
     trivial_of,
 )
 from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
+from nearsym.measures.equivariance import equivariance_error
 
 GROUPS = [cyclic(4), cyclic(5), dihedral(1), dihedral(3), dihedral(4)]
 

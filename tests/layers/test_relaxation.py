@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from nearsym.diagnostics.relaxation import relaxation_summary
 from nearsym.groups.catalog import dihedral
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.relaxation import mix_outputs, relaxed_weights, scale_inputs, spread_penalty
+from nearsym.measures.relaxation import relaxation_summary
 
 
 @pytest.fixture

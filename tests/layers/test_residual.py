@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import plane_of, regular, sign
@@ -13,6 +12,7 @@ from nearsym.layers.intertwiner import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.residual import ResidualPath, residual, residual_penalties
+from nearsym.measures.equivariance import equivariance_error
 
 D4 = dihedral(4)
 CASES = [

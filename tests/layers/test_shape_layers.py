@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Invariant, Together
 from nearsym.groups.catalog import cyclic, dihedral, trivial
@@ -14,6 +13,7 @@ from nearsym.layers.norm import GroupImageNorm, GroupLayerNorm
 from nearsym.layers.pool import InvariantPool, SpatialPool2d
 from nearsym.layers.regular import regular_features
 from nearsym.layers.sizes import EquivarianceWarning, check_exact, exact_sizes
+from nearsym.measures.equivariance import equivariance_error
 
 GROUPS = [cyclic(4), dihedral(1), dihedral(2), dihedral(4)]
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import cyclic, dihedral
@@ -19,6 +18,7 @@ from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
 from nearsym.layers.residual import residual
 from nearsym.layers.sizes import EquivarianceWarning, exact_sizes
 from nearsym.layers.steerable import SteerableConv2d
+from nearsym.measures.equivariance import equivariance_error
 
 GROUPS = [cyclic(2), cyclic(4), dihedral(1), dihedral(2), dihedral(4)]
 DTYPES = {torch.float32: 1e-5, torch.float64: 1e-12}

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from nearsym.diagnostics.equivariance import equivariance_error
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.planar import o2
 from nearsym.groups.representation import plane_of, regular, trivial_of
 from nearsym.layers.relaxation import relaxed_weights, spread_penalty
 from nearsym.layers.steerable import SteerableConv2d
+from nearsym.measures.equivariance import equivariance_error
 
 
 def on_maps(rep):

@@ -20,7 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nearsym.benchmarks.timing import rate_row
-from nearsym.envs.domains import DOMAINS
+from nearsym.tasks.control.domains import DOMAINS
 
 TARGET = 15.0
 SIZE, REPEAT, STACK = 85, 2, 3
@@ -98,7 +98,7 @@ def _work(side: str, task: str) -> None:
 
 
 def _nearsym(task: str) -> Callable[[int], None]:
-    from nearsym.envs.registry import make
+    from nearsym.tasks.registry import make
 
     env = make(task, obs="pixels", size=SIZE, action_repeat=REPEAT, frame_stack=STACK)
     env.reset(seed=0)

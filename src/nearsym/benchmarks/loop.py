@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nearsym.benchmarks.timing import interleaved
-from nearsym.experiments.build import build_agent, build_env
-from nearsym.experiments.config import RunConfig
-from nearsym.experiments.run import new_replay
+from nearsym.runs.build import build_agent, build_env
+from nearsym.runs.config import RunConfig
+from nearsym.runs.run import new_replay
 
 
 @dataclass(frozen=True)

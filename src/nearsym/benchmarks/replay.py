@@ -17,12 +17,12 @@ import torch
 from nearsym.agents.base import Compute
 from nearsym.agents.drqv2 import DrQV2, DrQV2Config
 from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
-from nearsym.experiments.build import resolve_precision
 from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.runs.build import resolve_precision
 from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.replay import Replay

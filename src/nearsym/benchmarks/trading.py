@@ -8,12 +8,12 @@ import torch
 
 from nearsym.benchmarks.loop import LoopTimes
 from nearsym.benchmarks.timing import rate_row, ratio_row
-from nearsym.envs.registry import TRADING
-from nearsym.envs.resample import random_walk_prices
-from nearsym.envs.split import Split
-from nearsym.envs.trading import TradingEnv
-from nearsym.experiments.config import TaskConfig
-from nearsym.experiments.presets import preset_config
+from nearsym.runs.config import TaskConfig
+from nearsym.runs.presets import preset_config
+from nearsym.tasks.registry import TRADING
+from nearsym.tasks.trading.environment import TradingEnv
+from nearsym.tasks.trading.resample import random_walk_prices
+from nearsym.tasks.trading.split import Split
 from nearsym.training.allocator import keep_freed_memory
 
 STOCKS, WINDOW, INDICATORS = 30, 9, 8

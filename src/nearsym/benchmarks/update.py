@@ -7,9 +7,9 @@ from typing import Any
 from nearsym.benchmarks.loop import LoopTimes
 from nearsym.benchmarks.published import published_apart, published_update, random_batch
 from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
-from nearsym.experiments.build import build_agent, build_env, resolve_precision
-from nearsym.experiments.config import RunConfig, TaskConfig
-from nearsym.experiments.presets import preset_config
+from nearsym.runs.build import build_agent, build_env, resolve_precision
+from nearsym.runs.config import RunConfig, TaskConfig
+from nearsym.runs.presets import preset_config
 from nearsym.training.allocator import keep_freed_memory
 
 TASKS = {"D1": "cartpole-swingup", "D2": "reacher-hard"}

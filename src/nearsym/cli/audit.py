@@ -43,7 +43,7 @@ class Audit:
 
 def run(args: Audit) -> dict[str, Any]:
     """The audit of a task or of a run, as one JSON object."""
-    from nearsym.envs.domains import DOMAINS
+    from nearsym.tasks.control.domains import DOMAINS
 
     is_run = Path(args.target).is_dir() and args.target not in DOMAINS
     return _audit_run(args) if is_run else _audit_task(args)
@@ -62,9 +62,9 @@ def show(result: dict[str, Any]) -> None:
 
 
 def _audit_task(args: Audit) -> dict[str, Any]:
-    from nearsym.diagnostics.environment import SAMPLES
-    from nearsym.diagnostics.policies import RANDOM_POLICIES, uniform
-    from nearsym.diagnostics.simulator import declared_symmetry, missing_methods
+    from nearsym.audits.environment import SAMPLES
+    from nearsym.audits.policies import RANDOM_POLICIES, uniform
+    from nearsym.audits.simulator import declared_symmetry, missing_methods
 
     samples = SAMPLES if args.samples is None else args.samples
     env, trained, repeat = _environment(args)
@@ -83,8 +83,8 @@ def _audit_task(args: Audit) -> dict[str, Any]:
 
 def _rollout_audit(args: Audit, env: Any, samples: int, policies: list[Any]) -> Any:
     """What can be said where states cannot be set; the reason goes to standard error too."""
-    from nearsym.diagnostics.rollouts import audit_rollouts
-    from nearsym.diagnostics.simulator import missing_methods
+    from nearsym.audits.rollouts import audit_rollouts
+    from nearsym.audits.simulator import missing_methods
 
     if args.plot is not None:
         lacking = " and no ".join(missing_methods(env))
@@ -95,8 +95,8 @@ def _rollout_audit(args: Audit, env: Any, samples: int, policies: list[Any]) -> 
 
 
 def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> Any:
-    from nearsym.diagnostics.environment import audit_environment
-    from nearsym.diagnostics.plots import check_plot, plot_audit
+    from nearsym.audits.environment import audit_environment
+    from nearsym.audits.plots import check_plot, plot_audit
 
     if args.plot is not None:
         check_plot(Path(args.plot))
@@ -113,8 +113,8 @@ def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> A
 def _environment(args: Audit) -> tuple[Any, Any, int]:
     """The environment to audit, a maker of the trained policy's actions or None, and how many
     environment steps one of its steps is."""
-    from nearsym.envs.registry import make, plain_name
-    from nearsym.experiments.build import has_pixels
+    from nearsym.runs.build import has_pixels
+    from nearsym.tasks.registry import make, plain_name
 
     target = plain_name(args.target)
     if not has_pixels(target):
@@ -133,8 +133,8 @@ def _environment(args: Audit) -> tuple[Any, Any, int]:
 
 def _with_policy(args: Audit, target: str) -> tuple[Any, Any, int]:
     """The task as the agent of a run steps through it: its observations, its action repeat."""
-    from nearsym.experiments.build import build_env
-    from nearsym.experiments.run import load_agent, read_config
+    from nearsym.runs.build import build_env
+    from nearsym.runs.run import load_agent, read_config
 
     folder = Path(str(args.policy))
     task = read_config(folder).task
@@ -151,7 +151,7 @@ def _with_policy(args: Audit, target: str) -> tuple[Any, Any, int]:
 
 def _repeat_of(task: Any) -> int:
     """Environment steps in one step of a run's agent; other tasks than control know one only."""
-    from nearsym.experiments.build import has_pixels
+    from nearsym.runs.build import has_pixels
 
     return task.action_repeat if has_pixels(task.name) else 1
 
@@ -162,7 +162,7 @@ def _maker(agent: Any) -> Any:
     An agent acts in [−1, 1] and reads float32 vectors (`experiments.build`); an audit steps the
     environment itself, which may do neither.
     """
-    from nearsym.diagnostics.policies import from_unit
+    from nearsym.audits.policies import from_unit
 
     def make(env: Any, rng: Any) -> Any:
         def act(obs: Any) -> Any:
@@ -179,10 +179,10 @@ def _as_read(obs: Any) -> Any:
 
 
 def _audit_run(args: Audit) -> dict[str, Any]:
-    from nearsym.diagnostics.agent import audit_agent
-    from nearsym.diagnostics.policies import RANDOM_POLICIES, uniform
-    from nearsym.diagnostics.simulator import declared_symmetry, missing_methods
-    from nearsym.experiments.run import load_agent
+    from nearsym.audits.agent import audit_agent
+    from nearsym.audits.policies import RANDOM_POLICIES, uniform
+    from nearsym.audits.simulator import declared_symmetry, missing_methods
+    from nearsym.runs.run import load_agent
 
     for name in ("variant", "policy", "obs"):
         if getattr(args, name) is not None:
@@ -222,8 +222,8 @@ def _audit_run(args: Audit) -> dict[str, Any]:
 
 def _bound(world: Any, found: Any, discount: float) -> dict[str, Any] | None:
     """Theorem 1 with what was measured; None where no paired steps were."""
-    from nearsym.diagnostics.agent import bound_beside_gap, lipschitz_seen
-    from nearsym.diagnostics.environment import EnvironmentAudit
+    from nearsym.audits.agent import bound_beside_gap, lipschitz_seen
+    from nearsym.audits.environment import EnvironmentAudit
 
     if not isinstance(world, EnvironmentAudit):
         return None

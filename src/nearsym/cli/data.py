@@ -8,7 +8,7 @@ from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
 if TYPE_CHECKING:
-    from nearsym.envs.price_files import RawPrices
+    from nearsym.tasks.trading.files import RawPrices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +81,9 @@ def exit_code(result: dict[str, Any]) -> int:
 
 
 def _show(args: Data) -> dict[str, Any]:
-    from nearsym.envs.indicators import choose, missing
-    from nearsym.envs.prices import load_prices
-    from nearsym.envs.split import as_split
+    from nearsym.tasks.trading.indicators import choose, missing
+    from nearsym.tasks.trading.prices import load_prices
+    from nearsym.tasks.trading.split import as_split
 
     table = load_prices(
         args.file,
@@ -124,15 +124,15 @@ def _show(args: Data) -> dict[str, Any]:
 
 
 def _check(args: Data) -> dict[str, Any]:
-    from nearsym.envs.prices import read_raw, select
+    from nearsym.tasks.trading.prices import read_raw, select
 
     raw = select(read_raw(args.file), tickers=_names(args.tickers), start=args.start, end=args.end)
     return {"action": "check", **_raw_result(raw, args)}
 
 
 def _download(args: Data) -> dict[str, Any]:
-    from nearsym.envs.price_download import DOW_30, download
-    from nearsym.envs.price_files import read_prices
+    from nearsym.tasks.trading.download import DOW_30, download
+    from nearsym.tasks.trading.files import read_prices
 
     if args.file != "embedded":
         raise UsageError(f"download takes --tickers, not a file; got {args.file!r}.")
@@ -151,7 +151,7 @@ def _download(args: Data) -> dict[str, Any]:
 
 
 def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
-    from nearsym.envs.prices import EMBEDDED, content_hash, judge
+    from nearsym.tasks.trading.prices import EMBEDDED, content_hash, judge
 
     accept = args.file == EMBEDDED  # as `load_prices` treats it
     raw, dropped, problems = judge(raw, args.late, "accept" if accept else args.splits)

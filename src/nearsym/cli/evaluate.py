@@ -37,7 +37,7 @@ class Evaluate:
 
 def run(args: Evaluate) -> dict[str, Any]:
     """Returns of whole episodes."""
-    from nearsym.experiments.evaluation import evaluate_run, evaluate_shuffled
+    from nearsym.runs.evaluate import evaluate_run, evaluate_shuffled
 
     if not 0 <= args.seed < LARGEST_SEED:
         raise UsageError(f"--seed must lie between 0 and {LARGEST_SEED}, got {args.seed}.")
@@ -82,7 +82,7 @@ def show(result: dict[str, Any]) -> None:
     if result["video"] is not None:
         print(f"Look at {result['video']}")
     if "metrics" in result:
-        from nearsym.experiments.portfolio import markdown_table
+        from nearsym.tasks.trading.portfolio import markdown_table
 
         print(f"Test part, {result['dates'][0]} to {result['dates'][-1]}:\n")
         print(markdown_table(result["metrics"]))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nearsym.envs.domains import DOMAINS
-from nearsym.envs.variants import VARIANTS
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.variants import VARIANTS
 
 TRADING = {"name": "trading", "group": "T, ST", "variants": [], "obs": ["window"]}
 

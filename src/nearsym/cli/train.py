@@ -83,8 +83,8 @@ class Train:
 
 def run(args: Train) -> dict[str, Any]:
     """Train to the end; returns the run's summary."""
-    from nearsym.envs.registry import plain_name
-    from nearsym.experiments.run import resume, start
+    from nearsym.runs.run import resume, start
+    from nearsym.tasks.registry import plain_name
 
     if args.resume is not None:
         extra = [name for name in _given(args) if name not in ("resume", "frames")]
@@ -112,9 +112,9 @@ def show(result: dict[str, Any]) -> None:
 
 def configure(args: Train) -> Any:
     """The full configuration that the options mean."""
-    from nearsym.experiments.build import default_model
-    from nearsym.experiments.config import TaskConfig
-    from nearsym.experiments.presets import preset_config
+    from nearsym.runs.build import default_model
+    from nearsym.runs.config import TaskConfig
+    from nearsym.runs.presets import preset_config
 
     agent, obs = _agent_and_obs(args)
     given = {name: getattr(args, name) for name in TRADING_OPTIONS}
@@ -159,8 +159,8 @@ def configure(args: Train) -> Any:
 
 def _agent_and_obs(args: Train) -> tuple[str, str | None]:
     """Each decides the other's default: DrQ-v2 and pixels, SAC and vectors."""
-    from nearsym.envs.registry import TRADING
-    from nearsym.experiments.build import has_pixels, shows_images
+    from nearsym.runs.build import has_pixels, shows_images
+    from nearsym.tasks.registry import TRADING
 
     pixels = has_pixels(args.task or "")
     if not pixels:
@@ -178,8 +178,8 @@ def _agent_and_obs(args: Train) -> tuple[str, str | None]:
 
 
 def _refuse_control_options(args: Train) -> None:
-    from nearsym.experiments.build import build_env
-    from nearsym.experiments.config import TaskConfig
+    from nearsym.runs.build import build_env
+    from nearsym.runs.config import TaskConfig
 
     for name in ("obs", "variant", "size", "noise", "background"):
         if getattr(args, name) not in (None, False):
@@ -189,7 +189,7 @@ def _refuse_control_options(args: Train) -> None:
 
 def _precision(args: Train) -> str:
     """bfloat16 would round a day's move of a price away, so `auto` is for other tasks."""
-    from nearsym.experiments.build import resolve_precision
+    from nearsym.runs.build import resolve_precision
 
     if args.task == "trading" and args.precision == "auto":
         return "fp32"

@@ -1,0 +1,266 @@
+"""How far an environment's rewards and dynamics are from symmetric, and where."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from nearsym.audits.coordinates import Coordinates
+from nearsym.audits.declaration import asymmetric_starts, check_spaces, check_transform
+from nearsym.audits.discrepancy import (
+    Bracket,
+    mean_step,
+    reward_bracket,
+    transition_bracket,
+)
+from nearsym.audits.mistakes import Mistake, find_mistakes
+from nearsym.audits.pairs import Pairs, Progress, resets, sample_pairs
+from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
+from nearsym.audits.regions import Box, find_regions
+from nearsym.audits.simulator import Simulator, check_samples
+from nearsym.audits.verdict import EPSILON, Strength, Verdict, decide
+from nearsym.errors import UsageError
+from nearsym.groups.group import FiniteGroup
+from nearsym.measures.intervals import Estimate, estimate
+
+SAMPLES = 2000
+PER_EPISODE = 40
+STARTS = 200
+"""Resets that the test of the initial states looks at."""
+
+
+@dataclass(frozen=True)
+class ElementAudit:
+    """What was measured for one group element."""
+
+    name: str
+    eps_r: Estimate
+    eps_p: Estimate
+    """Euclidean distance between g·s'(s, a) and s'(gs, ga), in the state's own units."""
+    eps_p_relative: Estimate
+    """The scaled distance, in mean steps: what verdicts go by."""
+    strength: Strength
+    regions: list[Box]
+    importance: np.ndarray
+    """How much each coordinate, then each action entry, tells about where it is broken."""
+    mismatch: np.ndarray
+    """The scaled distance at every sample, in mean steps."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "eps_r": self.eps_r.as_json(),
+            "eps_p": self.eps_p.as_json(),
+            "eps_p_relative": self.eps_p_relative.as_json(),
+            "broken_share": self.strength.broken_share,
+            "exact": self.strength.exact,
+            "regions": [box.as_json() for box in self.regions],
+        }
+
+
+@dataclass(frozen=True)
+class EnvironmentAudit:
+    """The audit of a task: what it declares, what was measured, and the verdict."""
+
+    group: FiniteGroup
+    verdict: Verdict
+    reason: str
+    elements: list[ElementAudit]
+    mistakes: list[Mistake]
+    starts: list[dict[str, Any]]
+    stochastic: bool
+    samples: int
+    episodes: int
+    epsilon: float
+    coordinates: Coordinates
+    action_names: list[str]
+    x: np.ndarray
+    """Coordinates and actions of the samples."""
+    following: np.ndarray
+    """Coordinates after each step."""
+    observations: np.ndarray | None
+    """What was seen after each step, if it was to be kept."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of `x`."""
+        return [*self.coordinates.names, *self.action_names]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "group": str(self.group),
+            "elements": [element.as_json() for element in self.elements],
+            "samples": self.samples,
+            "episodes": self.episodes,
+            "epsilon": self.epsilon,
+            "stabilizer": self.stabilizer,
+            "smallest_epsilon": self.smallest_epsilon,
+            "dynamics": "stochastic" if self.stochastic else "deterministic",
+            "declaration": {
+                "wrong": [mistake.as_json() for mistake in self.mistakes],
+                "asymmetric_starts": self.starts,
+            },
+            "notes": self.notes,
+        }
+
+    @property
+    def stabilizer(self) -> list[str]:
+        """The elements that are not strongly broken at ε."""
+        held = [e.name for e in self.elements if not e.strength.strong(self.epsilon)]
+        return [self.group.elements[0], *held]
+
+    @property
+    def smallest_epsilon(self) -> float:
+        """The ε above which no element is strongly broken: the stabilizer is then all of G."""
+        return max((e.strength.level for e in self.elements), default=0.0)
+
+
+def audit_environment(
+    env: gym.Env,
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    epsilon: float = EPSILON,
+    policies: Sequence[PolicyMaker] = RANDOM_POLICIES,
+    per_episode: int = PER_EPISODE,
+    longest: int | None = None,
+    keep_observations: bool = False,
+    progress: Progress = iter,
+) -> EnvironmentAudit:
+    """Check what an environment declares, then measure it at states that policies reach.
+
+    `env.unwrapped` needs `symmetry`, `get_state`, `set_state` and `transform`. Episodes are cut
+    after `longest` steps (1000 where the environment knows no end). The same seed gives the same
+    audit.
+    """
+    _check_options(samples, epsilon, per_episode)
+    simulator = Simulator(env, seed, longest)
+    starts = list(resets(simulator, STARTS, seed))
+    observations = [np.asarray(simulator.env.reset(seed=seed + i)[0]) for i in range(5)]
+    check_spaces(simulator.symmetry, simulator.env, observations)
+    check_transform(simulator, starts[:5])
+    pairs = sample_pairs(
+        simulator,
+        policies,
+        samples=samples,
+        per_episode=min(per_episode, max(1, samples // 20)),
+        seed=seed,
+        keep_observations=keep_observations,
+        progress=progress,
+    )
+    check_transform(simulator, [state for state, _ in pairs.probes[:5]])
+    return _report(simulator, pairs, starts, epsilon, seed)
+
+
+def _report(
+    simulator: Simulator, pairs: Pairs, starts: list[Any], epsilon: float, seed: int
+) -> EnvironmentAudit:
+    group, coordinates = simulator.group, simulator.coordinates
+    orbit = np.array(
+        [[coordinates.of(simulator.moved(g, s)) for g in range(group.order)] for s in starts]
+    )
+    # The spread is taken over whole orbits, so that the scaled distance is the same for all g.
+    seen = [pairs.following, pairs.moved, pairs.actual, pairs.x, orbit]
+    scale = coordinates.spread(np.concatenate([a.reshape(-1, a.shape[-1]) for a in seen]))
+    rng = np.random.default_rng((seed, 3))
+    action_names = [f"action[{i}]" for i in range(pairs.actions.shape[1])]
+    elements = [
+        _element(g, simulator, pairs, scale, action_names, rng) for g in range(1, group.order)
+    ]
+    strengths = [e.strength for e in elements]
+    holds = np.array([1 - s.broken_share for s in strengths])
+    mistakes, notes = find_mistakes(simulator, pairs, scale, holds)
+    verdict, reason = decide(group, strengths, mistakes, epsilon)
+    uneven = [
+        {**found, "element": group.elements[int(found["element"])]}
+        for found in asymmetric_starts(coordinates, orbit)
+    ]
+    return EnvironmentAudit(
+        group=group,
+        verdict=verdict,
+        reason=reason,
+        elements=elements,
+        mistakes=mistakes,
+        starts=uneven,
+        stochastic=pairs.stochastic,
+        samples=pairs.samples,
+        episodes=pairs.samples // pairs.per_episode,
+        epsilon=epsilon,
+        coordinates=coordinates,
+        action_names=action_names,
+        x=np.concatenate([pairs.x, pairs.actions], axis=1),
+        following=pairs.following[:, 0],
+        observations=pairs.observations,
+        notes=notes,
+    )
+
+
+def _element(
+    g: int,
+    simulator: Simulator,
+    pairs: Pairs,
+    scale: np.ndarray,
+    action_names: list[str],
+    rng: np.random.Generator,
+) -> ElementAudit:
+    coordinates = simulator.coordinates
+    reward, raw = reward_bracket(pairs, g), transition_bracket(pairs, coordinates, g)
+    scaled = transition_bracket(pairs, coordinates, g, scale)
+    step = mean_step(pairs, coordinates, scale)
+    step = 1.0 if step == 0 else step  # a state that never moves has no unit
+    eps_r, eps_p = _estimate(pairs, reward, rng), _estimate(pairs, raw, rng)
+    relative = _estimate(pairs, Bracket(scaled.lower / step, scaled.upper / step), rng)
+    deviation = float(np.abs(pairs.reward - pairs.reward.mean()).mean())
+    rounding = coordinates.rounding * max(1.0, float(np.abs(pairs.reward).max()))
+    if pairs.stochastic:
+        broken = scaled.lower / max(float(scaled.lower.mean()), 1e-300)  # 1 on average
+        exact = eps_p.mean_ci95[0] <= 0 and eps_r.mean_ci95[0] <= rounding
+        share = 0.0 if exact else 1.0
+    else:
+        broken = ((scaled.lower > coordinates.rounding) | (reward.lower > rounding)).astype(float)
+        exact, share = not broken.any(), float(broken.mean())
+    where = scaled.lower > coordinates.rounding if not pairs.stochastic else slice(None)
+    failing = scaled.lower[where]
+    strength = Strength(
+        exact=bool(exact),
+        broken_share=share,
+        step_error=float(failing.mean()) / step if failing.size else 0.0,
+        reward_error=float(reward.lower.mean()) / deviation if deviation > rounding else 0.0,
+    )
+    features = np.concatenate([pairs.x, pairs.actions], axis=1)
+    names = [*coordinates.names, *action_names]
+    broken = np.zeros(len(features)) if exact else broken
+    tree = find_regions(features, broken, names, noisy=pairs.stochastic)
+    return ElementAudit(
+        simulator.group.elements[g],
+        eps_r,
+        eps_p,
+        relative,
+        strength,
+        tree.boxes,
+        tree.importance,
+        scaled.lower / step,
+    )
+
+
+def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estimate:
+    """The mean from below; its interval reaches from the lower end to the upper estimate's end."""
+    lower = estimate(pairs.by_episode(bracket.lower), rng)
+    if not pairs.stochastic:
+        return lower
+    upper = estimate(pairs.by_episode(bracket.upper), rng)
+    interval = (lower.mean_ci95[0], upper.mean_ci95[1])
+    return Estimate(lower.mean, interval, lower.q95, lower.largest, upper.mean)
+
+
+def _check_options(samples: int, epsilon: float, per_episode: int) -> None:
+    check_samples(samples)
+    if not 0 < epsilon < np.inf:
+        raise UsageError(f"epsilon is a positive number of mean steps, got {epsilon}.")
+    if per_episode < 1:
+        raise UsageError(f"per_episode must be 1 or more, got {per_episode}.")

@@ -1,1 +1,0 @@
-"""Gymnasium environments that declare their symmetry."""

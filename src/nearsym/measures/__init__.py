@@ -1,0 +1,1 @@
+"""Measures of functions and networks: equivariance errors, layer by layer, relaxed weights."""

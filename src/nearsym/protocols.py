@@ -1,0 +1,102 @@
+"""What an environment or a layer may offer, as small protocols. Nothing here imports another room.
+
+An environment need not inherit from anything: having the methods is enough. They may sit on the
+environment itself or on a `gymnasium.Wrapper` around it; `layer_of` finds the outermost that has
+them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+import gymnasium
+import numpy as np
+
+State = Mapping[str, np.ndarray]
+"""Everything the future of an environment depends on, as plain arrays."""
+
+
+@runtime_checkable
+class Symmetric(Protocol):
+    """Declares a symmetry."""
+
+    symmetry: Any
+    """A `nearsym.Symmetry`, or a `nearsym.groups.TimeSymmetry`."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """Its state can be read and set: a run in it goes on where it stopped, bit for bit."""
+
+    def get_state(self) -> State: ...
+
+    def set_state(self, state: State) -> None: ...
+
+
+@runtime_checkable
+class Movable(Resumable, Protocol):
+    """Its states can be moved by the group: an audit can compare a step from s with one from g·s."""
+
+    def transform(self, g: int, state: State) -> State:
+        """g·s."""
+        ...
+
+
+@runtime_checkable
+class Observing(Protocol):
+    """Can show the observation of its present state without a step."""
+
+    def observe(self) -> np.ndarray: ...
+
+
+@runtime_checkable
+class HasCoordinates(Protocol):
+    """Names the coordinates in which its states are compared."""
+
+    angles: tuple[str, ...]
+    """The coordinates that are equal to themselves mod 2π."""
+
+    def coordinates(self, state: State) -> Mapping[str, float]:
+        """Name to number."""
+        ...
+
+
+@runtime_checkable
+class NamesObservations(Protocol):
+    """Names the entries of its observation vector."""
+
+    observation_names: tuple[str, ...]
+
+
+@runtime_checkable
+class EquivariantLayer(Protocol):
+    """A layer that knows how a group moves its input and its output."""
+
+    @property
+    def in_action(self) -> Any:
+        """A `nearsym.groups.Action` on the input."""
+        ...
+
+    @property
+    def out_action(self) -> Any:
+        """A `nearsym.groups.Action` on the output."""
+        ...
+
+
+Offer = TypeVar("Offer")
+
+
+def layer_of(env: gymnasium.Env, offer: type[Offer]) -> Offer | None:
+    """The outermost layer of an environment (a wrapper, or the environment itself) that offers
+    something; None where none does.
+
+    >>> import gymnasium
+    >>> layer_of(gymnasium.make("Pendulum-v1"), Resumable) is None
+    True
+    """
+    layer: Any = env
+    while True:
+        if isinstance(layer, offer):
+            return cast(Offer, layer)
+        if not isinstance(layer, gymnasium.Wrapper):
+            return None
+        layer = layer.env

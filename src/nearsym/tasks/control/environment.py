@@ -1,0 +1,249 @@
+"""The four control tasks as Gymnasium environments that declare their symmetry."""
+
+import math
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.action import ImageAction
+from nearsym.groups.symmetry import Symmetry
+from nearsym.tasks.control.domains import DOMAINS, Domain
+from nearsym.tasks.control.rendering import painter
+from nearsym.tasks.control.simulation import EPISODE, Simulation
+from nearsym.tasks.control.variants import parse_variant
+
+SIZES = (8, 1024)
+"""Smallest and largest picture, in pixels."""
+SLACK = 1e-6
+"""How far an action may leave [−1, 1] by rounding; it is then put back on the edge."""
+VIDEO_SIZE = 256
+
+
+class ControlEnv(gym.Env):
+    """A control task: `observation`, `action` and how a group moves both.
+
+    An agent step is `action_repeat` environment steps under one action, their rewards summed; an
+    episode is 1000 environment steps and is then truncated. Pixels are uint8 (height, width,
+    3·frame_stack), the oldest frame first; states are dm_control's observations in float32.
+
+    `noise` is the standard deviation of Gaussian noise on pictures in [0, 1], drawn once for each
+    frame when it enters the stack.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012 (Gymnasium's own)
+
+    def __init__(
+        self,
+        task: str,
+        *,
+        variant: str | None = None,
+        obs: str = "pixels",
+        size: int = 85,
+        action_repeat: int = 2,
+        frame_stack: int = 3,
+        noise: float = 0.0,
+        background: bool = False,
+        render_mode: str | None = None,
+    ):
+        if task not in DOMAINS:
+            raise unknown_name("control task", task, DOMAINS)
+        if obs not in ("pixels", "state"):
+            raise unknown_name("observation kind", obs, ("pixels", "state"))
+        if render_mode not in (None, "rgb_array"):
+            raise unknown_name("render mode", render_mode, ("rgb_array",))
+        self._size = _checked_size(size)
+        self._repeat = _checked_count("action_repeat", action_repeat)
+        self._stack = _checked_count("frame_stack", frame_stack)
+        self._noise = _checked_noise(noise, obs)
+        self._background = background
+        self.render_mode = render_mode
+
+        domain = DOMAINS[task]
+        self.domain = domain
+        self.variant = parse_variant(variant, domain)
+        self._simulation = Simulation(domain, self.variant)
+        self._pixels = obs == "pixels"
+        self._frames: np.ndarray | None = None
+        self._running = False
+        self.symmetry = self._symmetry(domain)
+        self.observation_space = self._observation_space(domain)
+        self.action_space = spaces.Box(-1.0, 1.0, (domain.action.size,), np.float32)
+        fps = round(1 / (self._simulation.seconds_per_step * self._repeat))
+        self.metadata = self.metadata | {"render_fps": fps}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        first = self._np_random is None
+        super().reset(seed=seed)
+        if seed is not None:
+            self._simulation.seed(seed % 2**32)
+        elif first:
+            self._simulation.seed(int(self.np_random.integers(2**32)))
+        self._simulation.reset()
+        self._running = True
+        if self._pixels:
+            self._frames = np.tile(self._frame(), self._stack)
+        return self.observe(), self._info(0)
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        action = self._checked_action(action)
+        before = self._simulation.steps
+        reward = 0.0
+        for _ in range(self._repeat):
+            if self._simulation.steps < EPISODE:
+                reward += self._simulation.advance(action)
+        truncated = self._simulation.steps >= EPISODE
+        self._running = not truncated
+        if self._frames is not None:
+            self._frames = _pushed(self._frames, self._frame())
+        info = self._info(self._simulation.steps - before)
+        return self.observe(), reward, False, truncated, info
+
+    def render(self) -> np.ndarray | None:
+        """The scene as it is now, without noise, in video size."""
+        return self._picture(VIDEO_SIZE) if self.render_mode == "rgb_array" else None
+
+    def observe(self) -> np.ndarray:
+        """The observation of the present state."""
+        return self._simulation.observation() if self._frames is None else self._frames.copy()
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Everything the future depends on, as plain arrays: simulator, frames, random states."""
+        state = self._simulation.get_state() | {
+            "running": np.array(self._running),
+            "noise_random": _pack_generator(self.np_random),
+        }
+        if self._frames is not None:
+            state["frames"] = self._frames.copy()
+        return state
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state that `get_state` gave, bit for bit, in this or another process."""
+        if self._pixels and "frames" not in state:
+            raise UsageError("This state has no frames: it comes from an environment of states.")
+        if self._pixels and state["frames"].shape != self.observation_space.shape:
+            raise UsageError(
+                f"The state's frames are {state['frames'].shape}, this environment's "
+                f"{self.observation_space.shape}: size and frame_stack must agree."
+            )
+        self._simulation.set_state(state)
+        self._running = bool(state["running"])
+        _unpack_generator(self.np_random, state["noise_random"])
+        if self._pixels:
+            self._frames = state["frames"].copy()
+
+    def transform(self, g: int, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """g·s of a full state: what stands in the scene moves, and the pictures of it."""
+        moved = self._simulation.transform(g, state)
+        if "frames" in state:
+            pixels = ImageAction(self.domain.group, height=-3, width=-2)
+            moved["frames"] = pixels.act(g, state["frames"]).copy()
+        return moved
+
+    def _symmetry(self, domain: Domain) -> Symmetry:
+        if self._pixels:
+            return Symmetry(ImageAction(domain.group, height=-3, width=-2), domain.action)
+        return Symmetry(domain.observation, domain.action)
+
+    def _observation_space(self, domain: Domain) -> spaces.Box:
+        if self._pixels:
+            return spaces.Box(0, 255, (self._size, self._size, 3 * self._stack), np.uint8)
+        bound = np.array([bound for _, bound in domain.entries], np.float32)
+        return spaces.Box(-bound, bound, dtype=np.float32)
+
+    def _info(self, steps: int) -> dict[str, Any]:
+        return {"environment_steps": steps, "discount": 1.0}
+
+    def _picture(self, size: int) -> np.ndarray:
+        model = self._simulation.physics.model.ptr
+        brush = painter(self.domain, model, size, background=self._background)
+        return brush.paint(self._simulation.configuration)
+
+    def _frame(self) -> np.ndarray:
+        image = self._picture(self._size)
+        if self._noise == 0:
+            return image
+        noisy = self.np_random.standard_normal(image.shape, np.float32)
+        noisy *= 255 * self._noise
+        noisy += image
+        return np.rint(np.clip(noisy, 0, 255, out=noisy), out=noisy).astype(np.uint8)
+
+    def _checked_action(self, action: Any) -> np.ndarray:
+        if not self._running:
+            raise UsageError("The episode has not begun or is over: call reset() before step().")
+        values = np.asarray(action)
+        shape = self.action_space.shape
+        if values.shape != shape or not np.issubdtype(values.dtype, np.number):
+            raise UsageError(
+                f"{self.domain.name} takes an action of shape {shape}, got {values.dtype} of shape "
+                f"{values.shape}."
+            )
+        if not (np.abs(values) <= 1 + SLACK).all():  # false for NaN too
+            raise UsageError(
+                f"An action of {self.domain.name} lies in [-1, 1], got {values.tolist()}. "
+                "Nothing was simulated."
+            )
+        return np.clip(values, -1.0, 1.0)
+
+
+def _pushed(frames: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """The stack without its oldest frame and with a new one: [f1 f2 f3], f4 → [f2 f3 f4].
+
+    Moving all bytes three places down shifts every pixel's channels at once; what slides in from
+    the next pixel is where the new frame goes. A tenth of the time of concatenating.
+    """
+    pushed = np.empty_like(frames)
+    pushed.reshape(-1)[:-3] = frames.reshape(-1)[3:]
+    for channel in range(3):
+        pushed[..., channel - 3] = frame[..., channel]
+    return pushed
+
+
+def _checked_size(size: int) -> int:
+    low, high = SIZES
+    if isinstance(size, (int, np.integer)) and low <= size <= high:
+        return int(size)
+    if isinstance(size, (int, float, np.number)) and math.isfinite(size):
+        hint = f" The nearest is {min(max(round(float(size)), low), high)}."
+    else:
+        hint = " The default is 85."
+    raise UsageError(f"The image size is a whole number from {low} to {high}, got {size!r}.{hint}")
+
+
+def _checked_count(name: str, count: int) -> int:
+    if isinstance(count, (int, np.integer)) and count >= 1:
+        return int(count)
+    raise UsageError(f"{name} is a whole number from 1 on, got {count!r}. The nearest is 1.")
+
+
+def _checked_noise(noise: float, obs: str) -> float:
+    if not 0 <= noise < math.inf:
+        raise UsageError(f"noise is a standard deviation from 0 on, got {noise!r}.")
+    if noise > 0 and obs != "pixels":
+        raise UsageError('noise is image noise: it needs obs="pixels".')
+    return float(noise)
+
+
+_WORD = 2**64 - 1
+
+
+def _pack_generator(generator: np.random.Generator) -> np.ndarray:
+    """The state of a PCG64 generator as whole numbers of 64 bits."""
+    s: Any = generator.bit_generator.state
+    big = (s["state"]["state"], s["state"]["inc"])
+    words = [part for n in big for part in (n >> 64, n & _WORD)]
+    return np.array([*words, s["has_uint32"], s["uinteger"]], dtype=np.uint64)
+
+
+def _unpack_generator(generator: np.random.Generator, words: np.ndarray) -> None:
+    a, b, c, d, has, rest = (int(w) for w in words)
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": a << 64 | b, "inc": c << 64 | d},
+        "has_uint32": has,
+        "uinteger": rest,
+    }

@@ -1,0 +1,1 @@
+"""Daily trading of shares: prices, features, accounts, the environment, and what it is held to."""

@@ -1,0 +1,341 @@
+"""The trading task: a window of market days, whole-share orders, and honest accounts.
+
+A decision on day t sees data up to t's close. With `fill="close"` (the paper) it is filled at the
+very close it sees; with `fill="next_open"` at the next day's open. Either way the step ends at the
+close of day t + 1, and the reward is the change of the portfolio's value in per cent of the
+starting cash.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.tasks.trading.features import CLIP, market_features
+from nearsym.tasks.trading.indicators import choose, missing
+from nearsym.tasks.trading.ledger import fill_orders
+from nearsym.tasks.trading.prices import EMBEDDED, Late, PriceTable, Splits, load_prices
+from nearsym.tasks.trading.split import Part, Split, as_split
+
+ENV_ID = "nearsym/trading-v0"
+"""Its name in Gymnasium; `envs/registry.py` registers it."""
+_PERCENT = 100.0
+
+
+class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
+    """Buy and sell up to `max_shares` of each ticker a day.
+
+    Observation: float32 vector of window × features, time-major, oldest day first:
+    `obs.reshape(env.unwrapped.window, -1)`, columns named by `env.unwrapped.features`:
+
+        cash            log(1 + c/c₀)
+        holdings/TIC    log(1 + N·h·p/c₀): the position's worth in equal shares of the start cash
+        price/TIC …     market features, normalised by the training period
+
+    Holdings and cash in the window are those of each past day, as they were before its trade; days
+    before the episode show the starting cash. All features lie in [−10, 10].
+
+    Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
+    is filled. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part truncates; nothing
+    terminates.
+
+    `info` carries `value`, `cash`, `shares`, `costs` and `turnover` (traded money over value) of
+    the step and the `date` that the observation ends on.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 (gymnasium declares it so)
+
+    def __init__(
+        self,
+        table: PriceTable,
+        dates: Split,
+        part: Part,
+        *,
+        window: int = 9,
+        fill: Literal["close", "next_open"] = "close",
+        temporal: Literal["T", "ST"] = "T",
+        cost: float = 0.001,
+        max_shares: int = 100,
+        cash: float = 1_000_000.0,
+        indicators: Sequence[str] | None = None,
+        random_start: bool = False,
+        episode_days: int | None = None,
+        reward_scale: float = 1.0,
+        foresight: bool = False,
+    ):
+        _check_options(table, window, fill, temporal, cost, max_shares, cash, reward_scale)
+        self.table = table
+        self.dates = dates
+        self.part = part
+        self.window = window
+        self.fill = fill
+        self.temporal = temporal
+        """The symmetry of time that networks may use: T or ST. It is no finite group acting on a
+        window of days, so the task declares no `symmetry`."""
+        self.cost = cost
+        self.max_shares = max_shares
+        self.initial_cash = float(cash)
+        self.indicators = choose(table, indicators)
+        self.left_out = missing(table)
+        """Indicators that the data does not allow."""
+        self.random_start = random_start
+        self.episode_days = episode_days
+        self.reward_scale = reward_scale
+        self.foresight = foresight
+
+        market = market_features(table, dates, indicators=indicators, foresight=foresight)
+        self._first, self._last = _usable_days(
+            table, dates, part, market.first + window - 1, episode_days
+        )
+        self._iso_dates = [str(day) for day in table.dates]
+        stocks = len(table.tickers)
+        self.features = ("cash", *(f"holdings/{name}" for name in table.tickers), *market.names)
+        """Names of the columns of a day, in order."""
+        size = window * len(self.features)
+        self.observation_space = gym.spaces.Box(-CLIP, CLIP, (size,), dtype=np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (stocks,), dtype=np.float32)
+
+        # One row a day: the portfolio's columns are written as the episode reaches the day, so
+        # that an observation is one contiguous piece.
+        self._rows = np.zeros((len(table.dates), len(self.features)), dtype=np.float32)
+        self._rows[:, 1 + stocks :] = market.values
+        self._day = self._end = -1  # no episode yet
+        self._cash = self._value = self.initial_cash
+        self._shares = np.zeros(stocks)  # whole numbers
+
+    @property
+    def days(self) -> slice:
+        """The rows of the table that an episode over the whole part covers."""
+        return slice(self._first, self._last + 1)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        days = self.episode_days
+        start = self._first
+        if self.random_start:
+            latest = self._last - (1 if days is None else days)
+            start = int(self.np_random.integers(self._first, latest + 1))
+        self._day = start
+        self._end = self._last if days is None else start + days
+        self._cash = self.initial_cash
+        self._shares = np.zeros_like(self._shares)
+        self._settle()
+        self._history()[:] = self._history()[-1]
+        return self.observe(), self._info(0.0, 0.0)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        orders = self._orders(action)
+        tomorrow = self._day + 1
+        at_close = self.fill == "close"
+        prices = self.table.close[self._day] if at_close else self.table.bar("open")[tomorrow]
+        filled = fill_orders(self._cash, self._shares, orders, prices, self.cost)
+        before = self._value
+        self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
+        self._settle()
+        gain = (self._value - before) / self.initial_cash
+        reward = self.reward_scale * _PERCENT * gain
+        info = self._info(filled.costs, filled.volume / before)
+        return self.observe(), reward, False, tomorrow == self._end, info
+
+    def observe(self) -> np.ndarray:
+        """The observation of the present state."""
+        return self._rows[self._day - self.window + 1 : self._day + 1].flatten()
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """All that the continuation depends on, as plain arrays."""
+        if self._day < 0:
+            raise UsageError("There is no state before the first episode. Call reset() first.")
+        generator = self.np_random.bit_generator.state
+        words = [generator["state"]["state"], generator["state"]["inc"]]
+        halves = [half for word in words for half in (word >> 64, word & (2**64 - 1))]
+        random = [*halves, generator["has_uint32"], generator["uinteger"]]
+        return {
+            "day": np.array(self._day),
+            "end": np.array(self._end),
+            "cash": np.array(self._cash),
+            "shares": self._shares.astype(np.int64),
+            "history": self._history().copy(),
+            "random": np.array(random, dtype=np.uint64),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what `get_state` gave: the continuation is bit-identical."""
+        self._check_state(state)
+        self._day, self._end = int(state["day"]), int(state["end"])
+        self._cash = float(state["cash"])
+        self._shares = np.array(state["shares"], dtype=np.float64)
+        self._settle()
+        self._history()[:] = state["history"]
+        a, b, c, d, has_uint32, uinteger = (int(word) for word in state["random"])
+        self.np_random.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": (a << 64) | b, "inc": (c << 64) | d},
+            "has_uint32": has_uint32,
+            "uinteger": uinteger,
+        }
+
+    def _check_state(self, state: Mapping[str, np.ndarray]) -> None:
+        stocks = len(self._shares)
+        shapes: dict[str, tuple[int, ...]] = {"day": (), "end": (), "cash": ()}
+        shapes |= {"shares": (stocks,), "history": (self.window, 1 + stocks), "random": (6,)}
+        for name, shape in shapes.items():
+            if name not in state or np.shape(state[name]) != shape:
+                arrived = np.shape(state[name]) if name in state else "nothing"
+                raise UsageError(
+                    f"A trading state needs {name!r} of shape {shape}, got {arrived}. "
+                    "Was it taken from an environment with other tickers or another window?"
+                )
+        if not self.window - 1 <= int(state["day"]) <= int(state["end"]) < len(self.table.dates):
+            raise UsageError(
+                f"A trading state from day {state['day']} to {state['end']} does not fit a table "
+                f"of {len(self.table.dates)} days. Was it taken from other data?"
+            )
+
+    def _orders(self, action: np.ndarray) -> np.ndarray:
+        """Whole shares from an action; refuses before anything has changed."""
+        if self._day < 0 or self._day >= self._end:
+            raise UsageError("The episode is over or has not begun. Call reset() before step().")
+        action = np.asarray(action, dtype=np.float64)
+        if action.shape != self._shares.shape:
+            raise UsageError(
+                f"An action needs shape {self._shares.shape}, one number a ticker, got "
+                f"{action.shape}."
+            )
+        largest = np.abs(action).max()
+        if not largest <= 1.0 + 1e-6:  # also false for NaN
+            worst = int(np.argmax(np.where(np.isnan(action), np.inf, np.abs(action))))
+            raise UsageError(
+                f"Actions lie in [−1, 1], got {action[worst]} for {self.table.tickers[worst]}. "
+                "The state has not changed."
+            )
+        if largest > 1.0:  # by rounding
+            action = action.clip(-1.0, 1.0)
+        return np.rint(action * self.max_shares)
+
+    def _settle(self) -> None:
+        """Value the portfolio at the day's close and write its features into the day's row."""
+        close = self.table.close[self._day]
+        worth = self._shares * close
+        self._value = self._cash + float(np.dot(self._shares, close))
+        row = self._rows[self._day]
+        row[0] = self._cash / self.initial_cash
+        row[1 : 1 + len(worth)] = worth * (len(worth) / self.initial_cash)
+        portfolio = row[: 1 + len(worth)]
+        np.minimum(np.log1p(portfolio, out=portfolio), CLIP, out=portfolio)
+
+    def _history(self) -> np.ndarray:
+        """The portfolio's columns of the window, as a view."""
+        first = self._day - self.window + 1
+        return self._rows[first : self._day + 1, : 1 + len(self._shares)]
+
+    def _info(self, costs: float, turnover: float) -> dict[str, Any]:
+        return {
+            "value": self._value,
+            "cash": self._cash,
+            "shares": self._shares.astype(np.int64),
+            "costs": costs,
+            "turnover": turnover,
+            "date": self._iso_dates[self._day],
+        }
+
+
+def make_trading(
+    *,
+    data: str | Path | PriceTable = EMBEDDED,
+    split: Part = "train",
+    dates: Split | str | None = None,
+    symmetry: Literal["T", "ST"] = "T",
+    tickers: Sequence[str] | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    late: Late = "refuse",
+    splits: Splits = "refuse",
+    **options: Any,
+) -> TradingEnv:
+    """The trading task on embedded data, a file or a `PriceTable`.
+
+    `split` is the part to trade in, `dates` its borders (the paper's by default; text as in
+    `Split.parse`). `tickers`, `start`, `end`, `late`, `splits` as in `load_prices`; the other
+    options are those of `TradingEnv`.
+    """
+    known = _option_names()
+    for name in options:
+        if name not in known:
+            raise unknown_name("option of trading", name, known)
+    loading: dict[str, Any] = {
+        "tickers": tickers,
+        "start": start,
+        "end": end,
+        "late": late,
+        "splits": splits,
+    }
+    table = load_prices(data, **loading)
+    env = TradingEnv(table, as_split(dates), split, temporal=symmetry, **options)
+    chosen = {"data": data, "split": split, "dates": dates, "symmetry": symmetry}
+    env.spec = EnvSpec(
+        ENV_ID,
+        "nearsym.tasks.trading.environment:make_trading",
+        kwargs={**chosen, **loading, **options},
+    )
+    return env
+
+
+def _option_names() -> list[str]:
+    named = [
+        *inspect.signature(make_trading).parameters,
+        *inspect.signature(TradingEnv).parameters,
+    ]
+    return [name for name in named if name not in ("options", "table", "part", "temporal")]
+
+
+def _usable_days(
+    table: PriceTable, dates: Split, part: Part, needed: int, episode_days: int | None
+) -> tuple[int, int]:
+    """First and last day of a part that have a full window of existing indicators."""
+    days = dates.days(table, part)
+    first, last = max(days.start, needed), days.stop - 1
+    shortest = 1 if episode_days is None else episode_days
+    if shortest < 1 or last - first < shortest:
+        raise UsageError(
+            f"The {part} part of {dates} has {max(last - first, 0)} trading steps in "
+            f"{table.source} once the window and the indicators are filled ({needed} days); "
+            f"an episode needs {shortest} (at least 1). Choose other dates or a shorter episode."
+        )
+    return first, last
+
+
+def _check_options(
+    table: PriceTable,
+    window: int,
+    fill: str,
+    temporal: str,
+    cost: float,
+    max_shares: int,
+    cash: float,
+    reward_scale: float,
+) -> None:
+    if fill not in ("close", "next_open"):
+        raise unknown_name("fill", fill, ("close", "next_open"))
+    if temporal not in ("T", "ST"):
+        raise unknown_name("time symmetry", temporal, ("T", "ST"))
+    if fill == "next_open" and table.open is None:
+        raise UsageError(
+            f"fill='next_open' needs open prices, and {table.source} has none. "
+            "Give OHLC data, or use fill='close'."
+        )
+    for name, value, good, wanted in (
+        ("window", window, window >= 1, "at least 1"),
+        ("cost", cost, 0 <= cost < 1, "in [0, 1), a fraction of the traded money"),
+        ("max_shares", max_shares, max_shares >= 1, "at least 1"),
+        ("cash", cash, np.isfinite(cash) and cash > 0, "positive"),
+        ("reward_scale", reward_scale, 0 < reward_scale < np.inf, "positive"),
+    ):
+        if not good:
+            raise UsageError(f"{name} must be {wanted}, got {value}.")

@@ -1,0 +1,209 @@
+"""Small environments and configurations for runs that take a second."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearsym.runs.config import TaskConfig
+from nearsym.runs.presets import preset_config
+
+SOURCE = '''
+import gymnasium
+import numpy as np
+
+from nearsym.groups.action import ImageAction
+from nearsym.groups.catalog import dihedral
+from nearsym.groups.representation import sign
+from nearsym.groups.symmetry import Symmetry
+
+MIRROR = dihedral(1)
+
+
+class Toy(gymnasium.Env):
+    """Noise to look at; the reward is −a². 20 steps an episode; it can turn bad."""
+
+    def __init__(self, shape=(2,), dtype=np.float32, symmetry=True, bad_step=None, bad="reward"):
+        images = len(shape) == 3
+        self.observation_space = gymnasium.spaces.Box(0 if images else -9, 255, shape, dtype)
+        self.action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+        observation = ImageAction(MIRROR, -3, -2) if images else 2 * sign(MIRROR)
+        if symmetry:
+            self.symmetry = Symmetry(observation, sign(MIRROR))
+        self.bad_step, self.bad, self.total = bad_step, bad, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.look(), {}
+
+    def look(self):
+        shape, dtype = self.observation_space.shape, self.observation_space.dtype
+        if len(shape) == 3:
+            return self.np_random.integers(0, 256, shape).astype(dtype)
+        return self.np_random.uniform(-1, 1, shape).astype(dtype)
+
+    def step(self, action):
+        self.steps += 1
+        self.total += 1
+        obs, reward = self.look(), -float(action[0] ** 2)
+        if self.total == self.bad_step:
+            if self.bad == "reward":
+                reward = float("nan")
+            else:
+                obs = obs * np.float32("nan")
+        return obs, reward, False, self.steps == 20, {}
+
+
+def vector():
+    return Toy()
+
+
+def plain():
+    return Toy(symmetry=False)
+
+
+def double():
+    return Toy(dtype=np.float64)
+
+
+def larger():
+    return Toy((3,))
+
+
+def images():
+    return Toy((37, 37, 3), np.uint8)
+
+
+def float_images():
+    return Toy((37, 37, 3), np.float32)
+
+
+def wide_images():
+    return Toy((37, 45, 3), np.uint8)
+
+
+def bad_reward():
+    return Toy(bad_step=65)
+
+
+def bad_observation():
+    return Toy(bad_step=65, bad="observation")
+
+
+def endless():
+    """200 steps an episode: longer than the runs of these tests."""
+    return gymnasium.wrappers.TimeLimit(Endless(), 200)
+
+
+class Endless(Toy):
+    def step(self, action):
+        obs, reward, terminated, _, info = super().step(action)
+        return obs, reward, terminated, False, info
+
+
+def table_of_actions():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (2, 2), np.float32)
+    return env
+
+
+def one_number():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (), np.float32)
+    return env
+
+
+def nothing_to_do():
+    env = Toy(symmetry=False)
+    env.action_space = gymnasium.spaces.Box(-1, 1, (0,), np.float32)
+    return env
+
+
+def needs_argument(size):
+    return Toy()
+
+
+def turned():
+    """A third of a turn, which is no signed permutation, and a box that it leaves."""
+    from nearsym.groups.catalog import cyclic
+    from nearsym.groups.representation import plane_of
+
+    env = two_actions()
+    plane = plane_of(cyclic(3))
+    env.symmetry = Symmetry(plane, plane, bounded=False)
+    return env
+
+
+def two_actions():
+    env = Toy()
+    env.action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    return env
+
+
+class Filmed(Toy):
+    """A grey picture, or what is missing for one."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+
+    def __init__(self, render_mode=None, missing=None):
+        super().__init__()
+        self.render_mode, self.missing = render_mode, missing
+
+    def render(self):
+        if self.missing:
+            raise gymnasium.error.DependencyNotInstalled(self.missing)
+        return np.full((16, 16, 3), 99, np.uint8)
+
+
+gymnasium.register("toys/Filmed-v0", entry_point=Filmed)
+gymnasium.register("toys/Unfilmed-v0", entry_point=Filmed, kwargs={"missing": "get a camera"})
+
+
+def lopsided():
+    env = Toy()
+    env.action_space = gymnasium.spaces.Box(-0.5, 1, (1,), np.float32)
+    return env
+
+
+class HalfSaved(Toy):
+    """Has something called get_state, and no way back."""
+
+    def get_state(self):
+        return object()
+
+
+def half_saved():
+    return HalfSaved()
+
+
+def discrete():
+    env = Toy()
+    env.action_space = gymnasium.spaces.Discrete(3)
+    return env
+'''
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _toys(tmp_path_factory):
+    """A module `toys` that `module:factory` can name."""
+    folder: Path = tmp_path_factory.mktemp("toys")
+    (folder / "toys.py").write_text(SOURCE)
+    sys.path.insert(0, str(folder))
+    yield
+    sys.path.remove(str(folder))
+    sys.modules.pop("toys", None)
+
+
+def _small(name="toys:vector", agent="sac", model="approx", obs=None, **training):
+    config = preset_config("smoke", TaskConfig(name=name, obs=obs), agent, model)
+    options = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
+    if obs is not None:  # eight frames a step
+        options = {"frames": 480, "seed_frames": 240, "eval_every": 400, "checkpoint_every": 400}
+    return replace(config, training=replace(config.training, **options | training))
+
+
+@pytest.fixture
+def small():
+    return _small

@@ -1,0 +1,189 @@
+"""Runs in processes of their own: made, stopped in every way, resumed, compared."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nearsym.runs.config import TaskConfig, to_plain
+from nearsym.runs.presets import preset_config
+from nearsym.training.checkpoint import CheckpointStore
+from nearsym.training.log import read_metrics
+
+KINDS = {
+    "pixels, drqv2, memory": ("ball_in_cup-catch", "pixels", "drqv2", "memory"),
+    "pixels, drqv2, disk": ("cartpole-swingup", "pixels", "drqv2", "disk"),
+    "state, sac, memory": ("reacher-hard", "state", "sac", "memory"),
+    "state, sac, disk": ("cartpole-swingup", "state", "sac", "disk"),
+    "state, drqv2, disk": ("acrobot-swingup", "state", "drqv2", "disk"),
+    "trading, sac, memory": ("trading", None, "sac", "memory"),
+}
+
+
+def config_of(kind: str) -> dict[str, Any]:
+    """180 steps, twice the replay and, but for trading, more than an episode, with a checkpoint
+    every 12."""
+    task, obs, agent, replay = KINDS[kind]
+    config = preset_config("smoke", TaskConfig(name=task, obs=obs, noise=0.0), agent, "approx")
+    if obs == "pixels":
+        config = replace(config, task=replace(config.task, noise=0.02))
+    repeat = 1 if task == "trading" else config.task.action_repeat
+    training = replace(
+        config.training,
+        frames=180 * repeat,
+        seed_frames=20 * repeat,
+        update_every=3,
+        eval_every=90 * repeat,
+        checkpoint_every=12 * repeat,
+        replay_capacity=90,
+        replay=replay,
+    )
+    return to_plain(replace(config, training=training))
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a command left: exit code (−9: killed), both streams, calls of functions in the loop."""
+
+    code: int
+    out: str
+    err: str
+    calls: int | None
+
+    def last_line(self) -> str:
+        return self.err.strip().splitlines()[-1]
+
+
+class Runs:
+    """A place for runs of one kind."""
+
+    def __init__(self, place: Path, kind: str):
+        self.place = place
+        self.config = config_of(kind)
+
+    def folder(self, name: str) -> Path:
+        return self.place / name
+
+    def start(self, name: str = "run", **stage: Any) -> dict[str, Any]:
+        """The stage of a driver that starts a run."""
+        command = ["train", self.config["task"]["name"], "--out", str(self.folder(name))]
+        return self._stage(name, command, stage) | {"config": self.config}
+
+    def resume(self, name: str = "run", **stage: Any) -> dict[str, Any]:
+        """The stage of a driver that goes on with one."""
+        return self._stage(name, ["train", "--resume", str(self.folder(name))], stage)
+
+    def _stage(self, name: str, command: list[str], stage: dict[str, Any]) -> dict[str, Any]:
+        return {"folder": str(self.folder(name)), "command": command} | stage
+
+    def command(self, *stages: dict[str, Any]) -> list[str]:
+        """What makes a driver work through some stages."""
+        driver = Path(__file__).with_name("driver.py")
+        return [sys.executable, str(driver), json.dumps(stages), self.config["task"]["obs"] or ""]
+
+    def drive(self, *stages: dict[str, Any]) -> list[Left]:
+        """Let the stages happen one after the other; none may end in a traceback."""
+        done = subprocess.run(
+            self.command(*stages),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        assert done.returncode == 0, done.stderr
+        found = [Left(**left) for left in json.loads(done.stdout)]
+        for left in found:
+            assert "Traceback" not in left.err, left.err
+        return found
+
+    def outcome(self, name: str = "run") -> "Outcome":
+        return Outcome.of(self.folder(name))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that must not depend on how often a run was stopped."""
+
+    metrics: list[dict[str, Any]]
+    state: dict[str, Any]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Outcome":
+        rows = read_metrics(folder / "metrics.jsonl")
+        metrics = [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows]
+        state, _ = CheckpointStore(folder / "checkpoints").load("last")
+        del state["loop"]["seconds"]
+        del state["log"]  # a number of bytes, of times too
+        return cls(metrics, state)
+
+    def assert_equal(self, other: "Outcome") -> None:
+        assert self.metrics == other.metrics
+        assert_same(self.state, other.state)
+
+
+def assert_same(a: Any, b: Any, where: str = "state") -> None:
+    """Bit for bit: weights, optimisers, random states, environment, position in the loop."""
+    assert type(a) is type(b), where
+    if isinstance(a, dict):
+        assert a.keys() == b.keys(), where
+        for key in a:
+            assert_same(a[key], b[key], f"{where}[{key!r}]")
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), where
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            assert_same(x, y, f"{where}[{i}]")
+    elif isinstance(a, torch.Tensor):
+        assert a.dtype == b.dtype, where
+        assert a.shape == b.shape, where
+        assert a.numpy().tobytes() == b.numpy().tobytes(), where
+    elif isinstance(a, np.ndarray):
+        assert a.tobytes() == b.tobytes(), where
+    else:
+        assert a == b or (a != a and b != b), where
+
+
+@pytest.fixture(scope="session")
+def _places():
+    """Folders that other users may enter, unlike pytest's own: a test works as one of them."""
+    place = Path(tempfile.mkdtemp(prefix="nearsym-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def whole(_places):
+    """`whole(kind)`: the outcome of a run that was never stopped, and the calls it made."""
+    known: dict[str, tuple[Outcome, int]] = {}
+
+    def look_up(kind: str) -> tuple[Outcome, int]:
+        if kind not in known:
+            runs = Runs(_places, kind)
+            (left,) = runs.drive(runs.start(kind))
+            assert left.code == 0, left.err
+            assert left.calls is not None
+            known[kind] = runs.outcome(kind), left.calls
+        return known[kind]
+
+    return look_up
+
+
+@pytest.fixture
+def runs(_places):
+    """`runs(kind)`: a new, empty place for runs of a kind."""
+
+    def make(kind: str) -> Runs:
+        place = Path(tempfile.mkdtemp(dir=_places))
+        place.chmod(0o755)
+        return Runs(place, kind)
+
+    return make

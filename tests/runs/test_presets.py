@@ -1,0 +1,107 @@
+"""Presets: the paper's numbers are the paper's, and each can be built."""
+
+import pytest
+
+from nearsym.agents.drqv2 import DrQV2Config
+from nearsym.agents.sac import SACConfig
+from nearsym.errors import UsageError
+from nearsym.runs.config import TaskConfig, from_plain, to_plain
+from nearsym.runs.presets import PRESETS, preset_config
+from nearsym.networks.kit import MODELS
+
+
+def make(preset, task="cartpole-swingup", agent="drqv2", model="approx", obs="pixels"):
+    return preset_config(preset, TaskConfig(name=task, obs=obs), agent, model)
+
+
+def test_the_paper_preset_is_the_paper():
+    config = make("paper")
+    assert (config.task.size, config.task.frame_stack, config.task.action_repeat) == (85, 3, 2)
+    assert (config.network.channels, config.network.hidden, config.network.waist) == (32, 1024, 50)
+    training = config.training
+    assert (training.batch_size, training.nstep, training.discount) == (256, 3, 0.99)
+    assert (training.update_every, training.seed_frames) == (2, 4000)
+    assert (training.replay_capacity, training.eval_every, training.eval_episodes) == (
+        500_000,
+        20_000,
+        10,
+    )
+    assert config.algorithm == DrQV2Config(
+        learning_rate=1e-4,
+        target_tau=0.01,
+        random_steps=2000,
+        std_start=1.0,
+        std_end=0.1,
+        std_steps=100_000,
+        noise_clip=0.3,
+        shift_pad=4,
+        saturation_penalty=0.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "steps"),
+    [
+        ("acrobot-swingup", 500_000),
+        ("reacher-hard", 500_000),
+        ("cartpole-swingup", 100_000),
+        ("ball_in_cup-catch", 100_000),
+    ],
+)
+def test_exploration_falls_more_slowly_where_the_paper_says_so(task, steps):
+    assert make("paper", task).algorithm.std_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "tau"),
+    [
+        ("acrobot-swingup", "rpp", 0.009),
+        ("ball_in_cup-catch", "rpp", 0.009),
+        ("cartpole-swingup", "rpp", 0.01),
+        ("acrobot-swingup", "approx", 0.01),
+    ],
+)
+def test_rpp_has_its_own_tau(task, model, tau):
+    assert make("paper", task, model=model).algorithm.target_tau == pytest.approx(tau)
+    laptop = make("laptop", task, model=model).algorithm.target_tau
+    assert laptop == pytest.approx(2 * tau)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_sit_sees_a_multiple_of_its_patches(preset):
+    assert make(preset, model="sit").task.size == 64
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("agent", ["drqv2", "sac"])
+@pytest.mark.parametrize("model", MODELS)
+def test_every_preset_names_itself_and_survives_json(preset, agent, model):
+    config = make(preset, agent=agent, model=model, obs="state" if agent == "sac" else "pixels")
+    assert (config.preset, config.agent, config.network.model) == (preset, agent, model)
+    assert isinstance(config.algorithm, SACConfig if agent == "sac" else DrQV2Config)
+    assert from_plain(to_plain(config)) == config
+
+
+def test_what_the_task_says_stays():
+    task = TaskConfig(name="reacher-hard", obs="pixels", variant="repeat_action", noise=0.02)
+    config = preset_config("laptop", task, "drqv2", "exact")
+    assert (config.task.variant, config.task.noise) == ("repeat_action", 0.02)
+
+
+def test_a_mistyped_preset():
+    with pytest.raises(UsageError, match=r"Unknown preset 'smok'\. Did you mean 'smoke'"):
+        make("smok")
+
+
+def test_trading_takes_sac():
+    with pytest.raises(UsageError, match="Trading takes the agent sac, got drqv2"):
+        make("smoke", task="trading", obs=None)
+
+
+def test_foresight_has_settings_of_its_own():
+    plain = preset_config("laptop", TaskConfig(name="trading"), "sac", "none")
+    told = preset_config("laptop", TaskConfig(name="trading", foresight=True), "sac", "none")
+    assert (plain.task.reward_scale, plain.task.episode_days) == (1.0, None)
+    assert (told.task.reward_scale, told.task.episode_days) == (10.0, 5)
+    assert (plain.training.discount, told.training.discount) == (0.99, 0.5)
+    assert told.network == plain.network
