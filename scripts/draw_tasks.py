@@ -14,8 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from nearsym.tasks.control.domains import DOMAINS, Domain
-from nearsym.tasks.control.variants import REGIONS, VARIANTS, parse_variant
+from nearsym.tasks.control.domain import Domain
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.variants import VARIANTS, parse_variant
 from nearsym.tasks.registry import make
 
 SIZE = 256
@@ -86,7 +87,7 @@ def variants() -> plt.Figure:
 
 def _region(axes: Axes, domain: Domain, name: str) -> None:
     """The region in red (darker: at half strength) and its images under the group in grey."""
-    region = REGIONS[domain.domain][name]
+    region = domain.regions[name]
     qpos, shown, extent = _grid(domain)
     colours = np.zeros((*shown.shape, 4))
     for g in range(1, domain.group.order):

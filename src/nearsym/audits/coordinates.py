@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.errors import UsageError
-from nearsym.tasks.control.domains import Domain
+from nearsym.tasks.control.domain import Domain
 
 State = Mapping[str, np.ndarray]
 Points = Float[np.ndarray, "*batch coordinates"]

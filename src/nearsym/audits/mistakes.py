@@ -15,7 +15,7 @@ from nearsym.audits.coordinates import State
 from nearsym.audits.observations import NOT_COMPARED, observation_pairs
 from nearsym.audits.pairs import Pairs
 from nearsym.audits.simulator import Outcome, Simulator
-from nearsym.tasks.control.domains import Domain
+from nearsym.tasks.control.domain import Domain
 
 NOWHERE = 0.01
 """An element that holds at more of the samples than this has no wrong sign in the dynamics."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
 from nearsym.tasks.control.domains import DOMAINS
-from nearsym.tasks.control.variants import REGIONS, VARIANTS, parse_variant
+from nearsym.tasks.control.variants import VARIANTS, parse_variant
 from nearsym.tasks.registry import make
 
 REGIONAL = ("repeat_action", "reflect_action")
@@ -33,7 +33,9 @@ def test_paper_regions(first, second):
     """Each region against the sentence that defines it."""
     assume(abs(math.sin(2 * first)) > 1e-9)  # ends of regions are not the point
     qpos = np.array([first, second])
-    acrobot, cartpole, reacher = (REGIONS[d] for d in ("acrobot", "cartpole", "reacher"))
+    acrobot, cartpole, reacher = (
+        DOMAINS[task].regions for task in ("acrobot-swingup", "cartpole-swingup", "reacher-hard")
+    )
     fourth = math.sin(first) > 0 > math.cos(first)
     assert acrobot["repeat_action"].contains(qpos) == fourth
     pole = second % (2 * math.pi)
@@ -48,7 +50,7 @@ def test_paper_regions(first, second):
 def test_ball_region(x, z):
     assume(abs(x) > 1e-9 and abs(z - 0.1) > 1e-9)
     qpos = np.array([0.1, -0.2, x, z])
-    inside = REGIONS["ball_in_cup"]["repeat_action"].contains(qpos)
+    inside = DOMAINS["ball_in_cup-catch"].regions["repeat_action"].contains(qpos)
     assert inside == (x > 0 and z > 0.3 - 0.2)
 
 
@@ -66,7 +68,7 @@ def test_ball_region_is_about_the_balls_height_in_space():
 @pytest.mark.parametrize("name", REGIONAL)
 @pytest.mark.parametrize("task", DOMAINS)
 def test_strength_scales_the_region(task, name):
-    region = REGIONS[DOMAINS[task].domain][name]
+    region = DOMAINS[task].regions[name]
     qpos = np.random.default_rng(0).uniform(-np.pi, np.pi, (4000, len(DOMAINS[task].joints)))
     shares = [region.contains(qpos, strength).mean() for strength in (0.25, 0.5, 1.0)]
     np.testing.assert_allclose(
@@ -81,7 +83,7 @@ def test_regions_do_not_meet_their_images(task):
     """So that inside a region the symmetry is broken, and never by both states of a pair."""
     domain = DOMAINS[task]
     qpos = np.random.default_rng(0).uniform(-np.pi, np.pi, (2000, len(domain.joints)))
-    for region in REGIONS[domain.domain].values():
+    for region in domain.regions.values():
         inside = qpos[region.contains(qpos)]
         assert len(inside) > 100
         for g in range(1, domain.group.order):

@@ -10,7 +10,8 @@ from gymnasium import spaces
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.action import ImageAction
 from nearsym.groups.symmetry import Symmetry
-from nearsym.tasks.control.domains import DOMAINS, Domain
+from nearsym.tasks.control.domain import Domain
+from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.rendering import painter
 from nearsym.tasks.control.simulation import EPISODE, Simulation
 from nearsym.tasks.control.variants import parse_variant

@@ -20,7 +20,7 @@ from jaxtyping import UInt8
 
 from nearsym.groups.action import GridMove, grid_moves
 from nearsym.tasks.control import opengl
-from nearsym.tasks.control.domains import Domain
+from nearsym.tasks.control.domain import Domain
 
 TURN = 1 << 20
 """Steps in a full turn: angles are drawn to 6e-6 radians."""
@@ -121,9 +121,7 @@ def _render_model(domain: Domain, model: Any, size: int, background: bool) -> An
     for floor in ("floor", "ground"):
         if floor in [model.geom(i).name for i in range(model.ngeom)]:
             model.geom(floor).rgba[3] = 0.0
-    if domain.domain == "reacher":
-        # The root's lid and the arm lie at one height and fight over the centre pixel.
-        model.geom("root").size[1] = model.geom("root").pos[2] = 0.011
+    domain.retouch(model)
     return model
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.tasks.control import opengl
-from nearsym.tasks.control.domains import Domain
+from nearsym.tasks.control.domain import Domain
 from nearsym.tasks.control.variants import Variant
 
 EPISODE = 1000
@@ -78,12 +78,9 @@ class Simulation:
         return np.concatenate([self._data.qpos, self._target()])
 
     def observation(self) -> np.ndarray:
-        """dm_control's observation as one vector, reacher's shoulder as cosine and sine."""
+        """dm_control's observation as one vector, as the domain shows it."""
         entries = [np.ravel(v) for v in self.task.get_observation(self.physics).values()]
-        flat = np.concatenate(entries)
-        if self.domain.domain == "reacher":
-            flat = np.concatenate([[np.cos(flat[0]), np.sin(flat[0])], flat[1:]])
-        return flat.astype(np.float32)
+        return self.domain.show(np.concatenate(entries)).astype(np.float32)
 
     def get_state(self) -> dict[str, np.ndarray]:
         data = self._data
