@@ -86,7 +86,7 @@ def table() -> list[dict[str, Any]]:
 
 def random_orders(episodes: int = 30) -> dict[str, Any]:
     """What uniformly random orders earn: an agent that has learned nothing."""
-    env, rng = make("trading", split="test"), np.random.default_rng(0)
+    env, rng = make("trading", part="test"), np.random.default_rng(0)
     played = rollouts(
         lambda obs: rng.uniform(-1, 1, (len(obs), env.action_space.shape[0])),
         env,
@@ -139,7 +139,7 @@ def draw() -> None:
                     alpha=0.8,
                     label=None if j else label(model, symmetry),
                 )
-    uniform = held_uniformly(make("trading", split="test").unwrapped)
+    uniform = held_uniformly(make("trading", part="test").unwrapped)
     dates = np.array(uniform.dates, dtype="datetime64[D]")
     left.plot(dates, uniform.value * 1e-6, color="black", lw=1.2, ls="--", label="uniform")
     left.set(ylabel="portfolio value (mm)", title="Mean of ten sampled episodes, one line a seed")

@@ -34,7 +34,7 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class Movable(Resumable, Protocol):
-    """Its states can be moved by the group: an audit can compare a step from s with one from g·s."""
+    """Its states can be moved by the group: an audit compares steps from s and g·s."""
 
     def transform(self, g: int, state: State) -> State:
         """g·s."""

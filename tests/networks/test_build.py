@@ -121,18 +121,18 @@ def test_config_refuses(changes, text):
 
 
 def test_sit_without_pixels():
-    with pytest.raises(UsageError, match="sit reads pixels: use --obs pixels"):
+    with pytest.raises(UsageError, match="`model='sit'` reads pixels: use `obs='pixels'`"):
         build_actor_critic(STATE, (3,), "sac", NetworkConfig(model="sit"))
 
 
 def test_steerable_without_pixels():
-    with pytest.raises(UsageError, match="Steerable layers read pixels"):
+    with pytest.raises(UsageError, match="`layers='steerable'` reads pixels"):
         build_actor_critic(STATE, (3,), "sac", NetworkConfig(layers="steerable"))
 
 
 @pytest.mark.parametrize("model", ["none", "exact", "rpp", "sit"])
 def test_filters_belong_to_approx(model):
-    with pytest.raises(UsageError, match=f"filters belongs to the model approx, not to {model}"):
+    with pytest.raises(UsageError, match=f"`filters` belongs to the model approx, not to {model}"):
         make_kit(model, MIRROR, filters=2)
 
 

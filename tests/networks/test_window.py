@@ -8,19 +8,21 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.groups.catalog import trivial
-from nearsym.groups.representation import trivial_of
-from nearsym.groups.symmetry import Symmetry
+from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.networks.build import NetworkConfig, build_actor_critic
-from nearsym.networks.window import Window, window_encoder
+from nearsym.networks.window import window_encoder
 
 DAYS, FEATURES = 60, 3
 
 
+def time_symmetry(kind):
+    return TimeSymmetry(kind, DAYS, FEATURES, actions=2)
+
+
 @pytest.fixture(params=["T", "ST"])
 def window(request):
-    return Window(DAYS, FEATURES, request.param)
+    return time_symmetry(request.param)
 
 
 def encoder_of(model, window, **options):
@@ -74,7 +76,7 @@ def test_each_relaxed_weight_makes_approx_see_it(window):
 
 def test_observations_are_time_major():
     """A feature of the last day stands at the end."""
-    encoder = encoder_of("exact", Window(DAYS, FEATURES, "T"))
+    encoder = encoder_of("exact", time_symmetry("T"))
     obs = torch.zeros(1, DAYS * FEATURES, dtype=torch.float64)
     obs[0, -FEATURES:] = 1.0
     by_hand = torch.zeros(1, FEATURES, DAYS, dtype=torch.float64)
@@ -86,13 +88,11 @@ def test_observations_are_time_major():
 
 @pytest.mark.parametrize("model", ["none", "exact", "approx", "rpp"])
 def test_heads_on_top(model, window):
-    rho = trivial_of(trivial())
-    symmetry = Symmetry(DAYS * FEATURES * rho, 5 * rho)
     config = NetworkConfig(model=model, hidden=8, window_features=6, waist=None)
-    networks = build_actor_critic(symmetry, (DAYS * FEATURES,), "sac", config, window=window)
+    networks = build_actor_critic(window, (DAYS * FEATURES,), "sac", config)
     obs = torch.randn(4, DAYS * FEATURES)
     mean, log_std = networks.actor(networks.encoder(obs))
-    assert mean.shape == log_std.shape == (4, 5)
+    assert mean.shape == log_std.shape == (4, 2)
     assert networks.critic(networks.encoder(obs), torch.tanh(mean)).shape == (2, 4)
     assert bool(relaxed_weights(networks.encoder)) == (model == "approx")
 
@@ -101,4 +101,4 @@ def test_refusals(window):
     with pytest.raises(UsageError, match="sit reads pixels; a window of days takes another"):
         encoder_of("sit", window)
     with pytest.raises(UsageError, match="Unknown symmetry of time 'TS'"):
-        Window(9, 3, "TS")
+        TimeSymmetry("TS", 9, 3, 2)

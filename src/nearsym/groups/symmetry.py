@@ -1,11 +1,16 @@
-"""What a task declares: how a group moves its observations and its actions."""
+"""What a task declares: how a group, or the passing of time, moves its observations and actions."""
 
 from dataclasses import dataclass
 
-from nearsym.errors import UsageError
+import gymnasium
+
+from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.action import Action
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation
+from nearsym.protocols import Symmetric, layer_of
+
+TIME_KINDS = ("T", "ST")
 
 
 @dataclass(frozen=True)
@@ -41,3 +46,52 @@ class Symmetry:
 
     def __repr__(self) -> str:
         return f"Symmetry({self.group}: observation {self.observation}, action {self.action})"
+
+
+@dataclass(frozen=True)
+class TimeSymmetry:
+    """A symmetry of time: the observation is a window of days, and patterns that come later (T), or
+    later and stretched (ST), mean the same.
+
+    No finite group acts on a window, whose borders cut every shift; networks use it all the same,
+    as convolutions over time.
+
+    >>> TimeSymmetry("T", window=9, features=3, actions=1)
+    TimeSymmetry(T: 9 days of 3 features, 1 actions)
+    """
+
+    kind: str
+    """T: translation; ST: scale and translation."""
+    window: int
+    """Days in an observation, the oldest first."""
+    features: int
+    """Numbers for each day."""
+    actions: int
+    """Numbers in an action, which time leaves as they are."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in TIME_KINDS:
+            raise unknown_name("symmetry of time", self.kind, TIME_KINDS)
+
+    def __repr__(self) -> str:
+        return (
+            f"TimeSymmetry({self.kind}: {self.window} days of {self.features} features, "
+            f"{self.actions} actions)"
+        )
+
+
+def symmetry_of(env: gymnasium.Env) -> Symmetry | TimeSymmetry | None:
+    """What an environment, or the outermost wrapper around it that declares anything, declares.
+
+    >>> symmetry_of(gymnasium.make("Pendulum-v1")) is None
+    True
+    """
+    layer = layer_of(env, Symmetric)
+    if layer is None or layer.symmetry is None:
+        return None
+    if not isinstance(layer.symmetry, Symmetry | TimeSymmetry):
+        raise UsageError(
+            f"`symmetry` of {type(layer).__name__} has to be a nearsym.Symmetry, got "
+            f"{type(layer.symmetry).__name__}."
+        )
+    return layer.symmetry

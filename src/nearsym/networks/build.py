@@ -8,9 +8,10 @@ from torch import Tensor, nn
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.action import ImageAction
+from nearsym.groups.catalog import trivial
 from nearsym.groups.group import FiniteGroup
-from nearsym.groups.representation import Representation
-from nearsym.groups.symmetry import Symmetry
+from nearsym.groups.representation import Representation, trivial_of
+from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.layers.relaxation import spread_penalty
 from nearsym.layers.residual import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
@@ -18,7 +19,7 @@ from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
 from nearsym.networks.kit import MODELS, Kit, make_kit
 from nearsym.networks.sit import SiTEncoder
-from nearsym.networks.window import FlatEncoder, TemporalEncoder, Window, window_encoder
+from nearsym.networks.window import FlatEncoder, TemporalEncoder, window_encoder
 
 ACTORS = {"drqv2": DeterministicActor, "sac": GaussianActor}
 
@@ -66,43 +67,43 @@ class NetworkConfig:
 
 
 def build_actor_critic(
-    symmetry: Symmetry,
+    symmetry: Symmetry | TimeSymmetry,
     obs_shape: tuple[int, ...],
     agent: str,
     config: NetworkConfig,
-    *,
-    window: Window | None = None,
 ) -> ActorCritic:
-    """Networks for a task with this symmetry, or with a symmetry of time over a window.
+    """Networks for a task with this symmetry.
 
     Weights are drawn from torch's global generator: seed it around the call.
     """
     if agent not in ACTORS:
         raise unknown_name("agent", agent, ACTORS)
-    kit = _kit(symmetry, config, window)
-    if not kit.own(symmetry.action).is_signed_permutation:
+    if isinstance(symmetry, TimeSymmetry):
+        # The encoder of a window ends in invariants: the heads are plain.
+        kit, action = make_kit("none", trivial()), symmetry.actions * trivial_of(trivial())
+    else:
+        kit, action = _kit(symmetry, config), symmetry.action
+    if not kit.restrict(action).is_signed_permutation:
         raise UsageError(
             f"The actors end in a tanh, which commutes only with signed permutations of the "
-            f"action, not with {symmetry.action}. Choose other action coordinates."
+            f"action, not with {action}. Choose other action coordinates."
         )
-    encoder = _encoder(kit, symmetry, obs_shape, config, window)
+    encoder = _encoder(kit, symmetry, obs_shape, config)
     hidden = narrowed(config.hidden, kit.group, 8)
     inputs = (encoder.features, config.waist)
-    actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, symmetry.action)
-    critic = TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, symmetry.action)
+    actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, action)
+    critic = TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, action)
     return ActorCritic(
         encoder,
         actor,
         critic,
-        action_size=symmetry.action.size,
+        action_size=action.size,
         actor_penalty=_penalty(config, config.rpp_actor, actor),
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
     )
 
 
-def _kit(symmetry: Symmetry, config: NetworkConfig, window: Window | None) -> Kit:
-    if window is not None:  # the encoder of a window ends in invariants: the heads are plain
-        return make_kit("none", symmetry.group)
+def _kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
     return make_kit(
         config.model,
         symmetry.group,
@@ -126,44 +127,50 @@ def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
 
 
 def _encoder(
-    kit: Kit,
-    symmetry: Symmetry,
-    obs_shape: tuple[int, ...],
-    config: NetworkConfig,
-    window: Window | None,
+    kit: Kit, symmetry: Symmetry | TimeSymmetry, obs_shape: tuple[int, ...], config: NetworkConfig
 ) -> PixelEncoder | VectorEncoder | SiTEncoder | TemporalEncoder | FlatEncoder:
-    if window is not None:
+    if isinstance(symmetry, TimeSymmetry):
         return window_encoder(
             config.model,
-            window,
+            symmetry,
             hidden=config.hidden,
             features=config.window_features,
             filters=config.filters,
         )
-    pixels = len(obs_shape) == 3
+    if len(obs_shape) == 3:
+        return _pixel_encoder(kit, symmetry, obs_shape, config)
+    return _vector_encoder(kit, symmetry, obs_shape, config)
+
+
+def _pixel_encoder(
+    kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
+) -> PixelEncoder | SiTEncoder:
     if config.model == "sit":
-        if not pixels:
-            raise UsageError(
-                "The model sit reads pixels: use --obs pixels where a task has them, or another "
-                "model."
-            )
         return SiTEncoder(_side(obs_shape), obs_shape[2])
-    if not pixels:
-        if config.layers == "steerable":
-            raise UsageError("Steerable layers read pixels: use --obs pixels or --layers group.")
-        representation = symmetry.observation
-        if not isinstance(representation, Representation):
-            raise UsageError(f"A vector observation needs a representation, got {representation}.")
-        if obs_shape != (representation.size,):
-            raise UsageError(
-                f"The symmetry moves observations of {representation.size} numbers, the "
-                f"environment shows them in the shape {obs_shape}. Declare one for each number."
-            )
-        return VectorEncoder(kit.own(representation))
     if kit.group.order > 1:
         _check_image_action(symmetry)
     channels = narrowed(config.channels, kit.group, config.channel_multiple)
     return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels)
+
+
+def _vector_encoder(
+    kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
+) -> VectorEncoder:
+    for name, value in (("model", "sit"), ("layers", "steerable")):
+        if getattr(config, name) == value:
+            raise UsageError(
+                f"`{name}={value!r}` reads pixels: use `obs='pixels'` where a task has them, or "
+                f"another `{name}`."
+            )
+    representation = symmetry.observation
+    if not isinstance(representation, Representation):
+        raise UsageError(f"A vector observation needs a representation, got {representation}.")
+    if obs_shape != (representation.size,):
+        raise UsageError(
+            f"The symmetry moves observations of {representation.size} numbers, the "
+            f"environment shows them in the shape {obs_shape}. Declare one for each number."
+        )
+    return VectorEncoder(kit.restrict(representation))
 
 
 def _side(shape: tuple[int, ...]) -> int:

@@ -27,7 +27,8 @@ class PixelEncoder(nn.Module):
     for sizes n ≡ 5 (mod 8).
 
     At sizes n ≡ 3 (mod 8) the second convolution has a stride of 2 in place of its pooling:
-    51 → 25 → 12 → 10 → 5 → 3. That is exact too, and a quarter of the work in the dearest layer.
+    51 → 25 → 12 → 10 → 5 → 3. That is exact too, and the most expensive
+    layer has a quarter of the work.
     """
 
     def __init__(self, kit: Kit, size: int, in_channels: int, channels: int):

@@ -43,7 +43,7 @@ def trunk(kit: Kit, in_channels: int, channels: int | None) -> tuple[nn.Module, 
 
 def projection(kit: Kit, representation: Representation, in_channels: int) -> nn.Module:
     """Features to a vector that moves by a representation."""
-    layer = kit.project(kit.own(representation), in_channels)
+    layer = kit.project(kit.restrict(representation), in_channels)
     orthogonal_(layer, gain=1.0)
     return layer
 
@@ -94,7 +94,7 @@ class GaussianActor(nn.Module):
         self.trunk, width = trunk(kit, in_channels, waist)
         self.body = Body(kit, width, hidden)
         self.mean = projection(kit, action, self.body.out_channels)
-        self.log_std = projection(kit, kit.own(action).absolute(), self.body.out_channels)
+        self.log_std = projection(kit, kit.restrict(action).absolute(), self.body.out_channels)
 
     def forward(
         self, features: Float[Tensor, "batch group channels"]
@@ -119,7 +119,7 @@ class TwinCritic(nn.Module):
     ):
         super().__init__()
         self.trunk, width = trunk(kit, in_channels, waist)
-        self.lift_action = VectorEncoder(kit.own(action))
+        self.lift_action = VectorEncoder(kit.restrict(action))
         bodies = [Body(kit, width + action.size, hidden) for _ in range(2)]
         invariant = trivial_of(kit.group)
         self.bodies = nn.ModuleList(bodies)

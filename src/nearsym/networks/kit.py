@@ -14,11 +14,14 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.catalog import trivial
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation, regular, trivial_of
+from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.residual import residual
+from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.steerable import SteerableConv2d
+from nearsym.layers.temporal import TemporalReadout, TranslationConv1d
 
 MODELS = ("none", "exact", "approx", "rpp", "sit")
 
@@ -41,7 +44,7 @@ class Kit:
     project: Callable[..., nn.Module]
     """(representation, in_channels): features to a vector that moves by the representation."""
 
-    def own(self, representation: Representation) -> Representation:
+    def restrict(self, representation: Representation) -> Representation:
         """The representation restricted to the kit's group: itself, or plain numbers."""
         if representation.group == self.group:
             return representation
@@ -62,7 +65,7 @@ def make_kit(
     if layers not in ("group", "steerable"):
         raise unknown_name("kind of layers", layers, ("group", "steerable"))
     if filters != 1 and model != "approx":
-        raise UsageError(f"--filters belongs to the model approx, not to {model}.")
+        raise UsageError(f"`filters` belongs to the model approx, not to {model}.")
     if model in ("none", "sit"):
         group = trivial()
     relaxed = model == "approx"
@@ -108,3 +111,50 @@ def _residual(kit: Kit) -> Kit:
         linear=beside(kit.linear),
         project=beside(kit.project),
     )
+
+
+@dataclass(frozen=True)
+class TimeKit:
+    """Makers of layers over a window of days, (batch, channels, [scales,] days)."""
+
+    lift: Callable[..., nn.Module]
+    """(in_channels, out_channels): the features of days to feature maps over time."""
+    conv: Callable[..., nn.Module]
+    """(in_channels, out_channels): feature maps to feature maps."""
+    readout: Callable[[], nn.Module]
+    """Feature maps to invariants, (batch, channels)."""
+
+
+def make_time_kit(
+    model: str, symmetry: TimeSymmetry, *, kernel_size: int = 5, filters: int = 1, gain: float = 1.0
+) -> TimeKit | None:
+    """The kit of a model over a symmetry of time; None for `none`, which uses none."""
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
+    if model == "sit":
+        raise UsageError("The model sit reads pixels; a window of days takes another model.")
+    if model == "none":
+        return None
+    relaxed = model == "approx"
+
+    def maker(layer: Callable[..., Any]) -> Callable[..., nn.Module]:
+        def make(in_channels: int, out_channels: int) -> nn.Module:
+            made = layer(
+                in_channels,
+                out_channels,
+                kernel_size,
+                symmetry.window,
+                relaxed=relaxed,
+                filters=filters,
+                padding="same",
+            )
+            made.reset_parameters(gain)
+            return residual(made) if model == "rpp" else made
+
+        return make
+
+    if symmetry.kind == "T":
+        both = maker(TranslationConv1d)
+        return TimeKit(both, both, partial(TemporalReadout, symmetry.window, relaxed=relaxed))
+    readout = partial(TemporalReadout, symmetry.window, len(SCALES), relaxed=relaxed)
+    return TimeKit(maker(ScaleLiftingConv1d), maker(ScaleConv1d), readout)

@@ -91,7 +91,7 @@ class SiTEncoder(nn.Module):
             nearest = max(round(size / patch), 1) * patch
             raise UsageError(
                 f"SiT cuts images into patches of {patch}: the size must be a multiple, "
-                f"got {size}. The nearest (--size) is {nearest}."
+                f"got {size}. The nearest `size` is {nearest}."
             )
         grid = size // patch
         self.embed = nn.Conv2d(in_channels, width, patch, stride=patch)

@@ -102,7 +102,9 @@ def test_a_failure_on_a_fresh_machine_makes_no_cache(tmp_path):
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UsageError, match=r"cannot be kept in .*file: .* another folder with --cac"):
+    with pytest.raises(
+        UsageError, match=r"cannot be kept in .*file: .* another folder with `cache`"
+    ):
         download(["AAA"], cache=tmp_path / "file", fetch=vendor)
 
 
@@ -120,7 +122,7 @@ def test_a_table_that_was_tampered_with_is_refused(tmp_path):
     frame = pd.read_parquet(path)
     frame.loc[2, "close"] *= 1.01
     frame.to_parquet(path, index=False)
-    with pytest.raises(UsageError, match=r"hash is no longer their name.*--refresh"):
+    with pytest.raises(UsageError, match=r"hash is no longer their name.*`refresh=True`"):
         verified(path)
     with pytest.raises(UsageError, match="hash is no longer their name"):
         download(["AAA"], "2001-01-01", "2001-02-01", cache=tmp_path, fetch=vendor)

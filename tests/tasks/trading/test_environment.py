@@ -50,7 +50,7 @@ def random_actions(env, steps, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, (steps, *env.action_space.shape))
 
 
-@pytest.mark.parametrize("options", [{}, {"split": "test", "window": 3, "random_start": True}])
+@pytest.mark.parametrize("options", [{}, {"part": "test", "window": 3, "random_start": True}])
 def test_both_checkers_pass_without_a_warning(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -69,7 +69,7 @@ def test_embedded_default_is_the_papers_task_on_twenty_stocks():
     _, info = env.reset(seed=0)
     assert info["date"] == "2001-01-02"
     assert info["value"] == 1_000_000
-    assert env.unwrapped.temporal == "T"
+    assert env.unwrapped.symmetry.kind == "T"
     assert not hasattr(env.unwrapped, "symmetry")
 
 
@@ -378,20 +378,20 @@ def test_the_default_start_is_the_first_day_of_the_part(table):
     ("options", "text"),
     [
         ({"fill": "open"}, "Did you mean 'next_open'"),
-        ({"symmetry": "TS"}, "Unknown time symmetry 'TS'"),
+        ({"symmetry": "TS"}, "Unknown symmetry of time 'TS'"),
         ({"cost": 1.0}, r"cost must be in \[0, 1\).*got 1"),
         ({"window": 0}, "window must be at least 1, got 0"),
         ({"cash": 0}, "cash must be positive, got 0"),
         ({"max_shares": 0}, "max_shares must be at least 1"),
         ({"windw": 9}, "Unknown option of trading 'windw'. Did you mean 'window'"),
-        ({"split": "testing"}, "Unknown part of the data 'testing'. Did you mean 'test'"),
+        ({"part": "testing"}, "Unknown part of the data 'testing'. Did you mean 'test'"),
         ({"episode_days": 5_000}, "an episode needs 5000"),
         ({"indicators": ["cci_30"]}, "cci_30 needs high and low"),
         ({"indicators": ["rsi"]}, "Did you mean 'rsi_30'"),
-        ({"dates": "2030-01-01,2031-01-01"}, "validation part .* has 0 days"),
+        ({"split": "2030-01-01,2031-01-01"}, "validation part .* has 0 days"),
     ],
 )
 def test_bad_options_say_what_to_do(options, text):
-    part = {"split": "validation"} if "dates" in options else {}
+    part = {"part": "validation"} if "split" in options else {}
     with pytest.raises(UsageError, match=text):
         make_trading(**options, **part)

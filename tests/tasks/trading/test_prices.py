@@ -163,7 +163,7 @@ def test_each_problem_names_its_row_and_column(tmp_path, old, new, text):
 
 def test_late_tickers_are_dropped_only_by_choice_and_never_filled(tmp_path):
     path = write(tmp_path, WIDE.replace("10,20", ",20"))
-    with pytest.raises(UsageError, match=r"late='drop', --late drop"):
+    with pytest.raises(UsageError, match=r"with `late='drop'`"):
         load_prices(path)
     table = load_prices(path, late="drop")
     assert table.tickers == ("BBB",)
@@ -188,7 +188,7 @@ def test_an_index_needs_closes_only(tmp_path):
 
 def test_a_suspected_split_can_be_accepted_as_a_real_move(tmp_path):
     path = write(tmp_path, WIDE.replace("12,22", "5.5,22"))
-    assert load_prices(path, splits="accept").close[2, 0] == 5.5
+    assert load_prices(path, jumps="accept").close[2, 0] == 5.5
 
 
 def test_with_opens_a_split_is_seen_overnight(tmp_path):
@@ -266,7 +266,7 @@ def test_a_missing_extra_names_the_install_command(monkeypatch, module, act):
 
 
 def test_a_missing_file_says_what_to_do(tmp_path):
-    with pytest.raises(UsageError, match=r"No price file .*leave --data out"):
+    with pytest.raises(UsageError, match=r"No price file .*leave `data` out"):
         load_prices(tmp_path / "none.csv")
 
 

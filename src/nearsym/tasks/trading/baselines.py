@@ -22,7 +22,7 @@ from nearsym.tasks.trading.split import Split
 
 def baseline_tracks(
     table: PriceTable,
-    dates: Split,
+    split: Split,
     days: slice,
     *,
     cash: float = 1_000_000.0,
@@ -34,7 +34,7 @@ def baseline_tracks(
     Weights are fitted on the training part alone. Maximum Sharpe is left out where no ticker
     gained in training: its problem has no solution then.
     """
-    returns = training_returns(table, dates)
+    returns = training_returns(table, split)
     weights = {"uniform": np.full(len(table.tickers), 1 / len(table.tickers))}
     weights["inverse volatility"] = inverse_volatility(returns)
     weights["minimum variance"] = minimum_variance(returns)
@@ -100,9 +100,9 @@ def index_track(table: PriceTable, days: slice, *, cash: float = 1_000_000.0) ->
     return Track(name, _iso(table, days), cash * level / level[0], nothing, nothing)
 
 
-def training_returns(table: PriceTable, dates: Split) -> np.ndarray:
+def training_returns(table: PriceTable, split: Split) -> np.ndarray:
     """Daily returns, close to close, within the training part: (days − 1, tickers)."""
-    close = table.close[dates.days(table, "train")]
+    close = table.close[split.days(table, "train")]
     return close[1:] / close[:-1] - 1
 
 

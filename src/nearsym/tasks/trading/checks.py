@@ -51,7 +51,7 @@ def find_problems(raw: RawPrices) -> list[Problem]:
 def _late(raw: RawPrices, ticker: str, first: int) -> Problem:
     text = (
         f"column {ticker}: starts late, on {raw.dates[first]}; the table starts on "
-        f"{raw.dates[0]}. Drop such tickers (late='drop', --late drop) or start later; gaps are "
+        f"{raw.dates[0]}. Drop such tickers with `late='drop'` or start later; gaps are "
         "never back-filled."
     )
     return Problem("late", text, ticker, _row(raw, first, ticker), str(raw.dates[first]))
@@ -112,8 +112,8 @@ def _splits(raw: RawPrices, column: int, first: int) -> Iterator[Problem]:
             text = (
                 f"row {row} ({raw.dates[day]}), column {ticker}: the price goes from "
                 f"{close[position]:g} to {after[position + 1]:g}, which looks like an unadjusted "
-                f"{shown} split. Use adjusted prices, or accept it as a real move "
-                "(splits='accept', --splits accept)."
+                f"{shown} split. Use adjusted prices, or take it for a real move with "
+                "`jumps='accept'`."
             )
             yield Problem("split", text, ticker, row, str(raw.dates[day]))
 

@@ -78,7 +78,7 @@ def _said(cache: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(
             f"The download cannot be kept in {cache}: {error.strerror or error}. Choose another "
-            "folder with --cache or $NEARSYM_CACHE."
+            "folder with `cache` or $NEARSYM_CACHE."
         ) from error
 
 
@@ -87,7 +87,7 @@ def verified(path: Path) -> Path:
     if content_hash(read_prices(path)) != path.stem:
         raise UsageError(
             f"The cached prices {path} have changed since they were downloaded: their hash is no "
-            "longer their name. Download them again with --refresh."
+            "longer their name. Download them again with `refresh=True`."
         )
     return path
 

@@ -16,14 +16,15 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
 from nearsym.tasks.trading.ledger import fill_orders
-from nearsym.tasks.trading.prices import EMBEDDED, Late, PriceTable, Splits, load_prices
+from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
 from nearsym.tasks.trading.split import Part, Split, as_split
 
 ENV_ID = "nearsym/trading-v0"
-"""Its name in Gymnasium; `envs/registry.py` registers it."""
+"""Its name in Gymnasium; `tasks/registry.py` registers it."""
 _PERCENT = 100.0
 
 
@@ -53,12 +54,12 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
     def __init__(
         self,
         table: PriceTable,
-        dates: Split,
+        split: Split,
         part: Part,
         *,
         window: int = 9,
         fill: Literal["close", "next_open"] = "close",
-        temporal: Literal["T", "ST"] = "T",
+        symmetry: Literal["T", "ST"] = "T",
         cost: float = 0.001,
         max_shares: int = 100,
         cash: float = 1_000_000.0,
@@ -68,15 +69,12 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         reward_scale: float = 1.0,
         foresight: bool = False,
     ):
-        _check_options(table, window, fill, temporal, cost, max_shares, cash, reward_scale)
+        _check_options(table, window, fill, cost, max_shares, cash, reward_scale)
         self.table = table
-        self.dates = dates
+        self.split = split
         self.part = part
         self.window = window
         self.fill = fill
-        self.temporal = temporal
-        """The symmetry of time that networks may use: T or ST. It is no finite group acting on a
-        window of days, so the task declares no `symmetry`."""
         self.cost = cost
         self.max_shares = max_shares
         self.initial_cash = float(cash)
@@ -88,14 +86,15 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self.reward_scale = reward_scale
         self.foresight = foresight
 
-        market = market_features(table, dates, indicators=indicators, foresight=foresight)
+        market = market_features(table, split, indicators=indicators, foresight=foresight)
         self._first, self._last = _usable_days(
-            table, dates, part, market.first + window - 1, episode_days
+            table, split, part, market.first + window - 1, episode_days
         )
         self._iso_dates = [str(day) for day in table.dates]
         stocks = len(table.tickers)
         self.features = ("cash", *(f"holdings/{name}" for name in table.tickers), *market.names)
         """Names of the columns of a day, in order."""
+        self.symmetry = TimeSymmetry(symmetry, window, len(self.features), stocks)
         size = window * len(self.features)
         self.observation_space = gym.spaces.Box(-CLIP, CLIP, (size,), dtype=np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (stocks,), dtype=np.float32)
@@ -249,20 +248,21 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
 def make_trading(
     *,
     data: str | Path | PriceTable = EMBEDDED,
-    split: Part = "train",
-    dates: Split | str | None = None,
+    part: Part = "train",
+    split: Split | str | None = None,
     symmetry: Literal["T", "ST"] = "T",
     tickers: Sequence[str] | None = None,
     start: str | None = None,
     end: str | None = None,
     late: Late = "refuse",
-    splits: Splits = "refuse",
+    jumps: Jumps = "refuse",
     **options: Any,
 ) -> TradingEnv:
     """The trading task on embedded data, a file or a `PriceTable`.
 
-    `split` is the part to trade in, `dates` its borders (the paper's by default; text as in
-    `Split.parse`). `tickers`, `start`, `end`, `late`, `splits` as in `load_prices`; the other
+    `split` holds the dates that divide the data (the paper's by default; text as in
+    `Split.parse`), `part` is the one to trade in. `tickers`, `start`, `end`, `late`, `jumps` as in
+    `load_prices`; the other
     options are those of `TradingEnv`.
     """
     known = _option_names()
@@ -274,11 +274,11 @@ def make_trading(
         "start": start,
         "end": end,
         "late": late,
-        "splits": splits,
+        "jumps": jumps,
     }
     table = load_prices(data, **loading)
-    env = TradingEnv(table, as_split(dates), split, temporal=symmetry, **options)
-    chosen = {"data": data, "split": split, "dates": dates, "symmetry": symmetry}
+    env = TradingEnv(table, as_split(split), part, symmetry=symmetry, **options)
+    chosen = {"data": data, "part": part, "split": split, "symmetry": symmetry}
     env.spec = EnvSpec(
         ENV_ID,
         "nearsym.tasks.trading.environment:make_trading",
@@ -292,19 +292,19 @@ def _option_names() -> list[str]:
         *inspect.signature(make_trading).parameters,
         *inspect.signature(TradingEnv).parameters,
     ]
-    return [name for name in named if name not in ("options", "table", "part", "temporal")]
+    return [name for name in named if name not in ("options", "table")]
 
 
 def _usable_days(
-    table: PriceTable, dates: Split, part: Part, needed: int, episode_days: int | None
+    table: PriceTable, split: Split, part: Part, needed: int, episode_days: int | None
 ) -> tuple[int, int]:
     """First and last day of a part that have a full window of existing indicators."""
-    days = dates.days(table, part)
+    days = split.days(table, part)
     first, last = max(days.start, needed), days.stop - 1
     shortest = 1 if episode_days is None else episode_days
     if shortest < 1 or last - first < shortest:
         raise UsageError(
-            f"The {part} part of {dates} has {max(last - first, 0)} trading steps in "
+            f"The {part} part of {split} has {max(last - first, 0)} trading steps in "
             f"{table.source} once the window and the indicators are filled ({needed} days); "
             f"an episode needs {shortest} (at least 1). Choose other dates or a shorter episode."
         )
@@ -315,7 +315,6 @@ def _check_options(
     table: PriceTable,
     window: int,
     fill: str,
-    temporal: str,
     cost: float,
     max_shares: int,
     cash: float,
@@ -323,8 +322,6 @@ def _check_options(
 ) -> None:
     if fill not in ("close", "next_open"):
         raise unknown_name("fill", fill, ("close", "next_open"))
-    if temporal not in ("T", "ST"):
-        raise unknown_name("time symmetry", temporal, ("T", "ST"))
     if fill == "next_open" and table.open is None:
         raise UsageError(
             f"fill='next_open' needs open prices, and {table.source} has none. "

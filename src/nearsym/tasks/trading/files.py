@@ -88,7 +88,7 @@ def _read_frame(path: Path) -> Any:
     pd = import_pandas()
     if not path.is_file():
         raise UsageError(
-            f"No price file {str(path)!r}. Give a CSV or Parquet file, or leave --data out to use "
+            f"No price file {str(path)!r}. Give a CSV or Parquet file, or leave `data` out to use "
             "the embedded prices."
         )
     suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:]).lower()

@@ -1,4 +1,4 @@
-"""Market data that has passed the door: a complete, positive, dated table.
+"""Market data that has been checked: a complete, positive, dated table.
 
 table = load_prices()                                # the embedded 20 stocks
 table = load_prices("mine.parquet", late="drop")
@@ -18,7 +18,7 @@ from nearsym.tasks.trading.checks import find_problems
 from nearsym.tasks.trading.files import BARS, Problem, RawPrices, read_prices, row_of
 
 Late = Literal["refuse", "drop"]
-Splits = Literal["refuse", "accept"]
+Jumps = Literal["refuse", "accept"]
 
 EMBEDDED = "embedded"
 """The name of the default data: the 20 US stocks that the skfolio wheel ships."""
@@ -117,32 +117,36 @@ def load_prices(
     start: str | None = None,
     end: str | None = None,
     late: Late = "refuse",
-    splits: Splits = "refuse",
+    jumps: Jumps = "refuse",
 ) -> PriceTable:
     """A checked table from the embedded data, a file, or a table that exists already.
 
     `tickers`, `start` and `end` (exclusive) cut the table before it is judged. Tickers that start
     late are refused or dropped by `late`; jumps that look like unadjusted splits are refused or
-    accepted by `splits`. Every other problem is refused. Nothing is ever filled in.
+    accepted by `jumps`. Every other problem is refused. Nothing is ever filled in.
     """
     for name, value, choices in (
         ("choice for late tickers", late, ("refuse", "drop")),
-        ("choice for suspected splits", splits, ("refuse", "accept")),
+        ("choice for suspected splits", jumps, ("refuse", "accept")),
     ):
         if value not in choices:
             raise unknown_name(name, value, choices)
     raw = select(read_raw(data), tickers=tickers, start=start, end=end)
     if str(data) == EMBEDDED:
-        splits = "accept"  # one suspect, RRC on 1990-04-10, long before the paper's years
-    kept, dropped, refused = judge(raw, late, splits)
+        jumps = "accept"  # one suspect, RRC on 1990-04-10, long before the paper's years
+    kept, dropped, refused = judge(raw, late, jumps)
     if refused:
-        more = f" (and {len(refused) - 1} more: nearsym data check)" if len(refused) > 1 else ""
+        more = (
+            f" (and {len(refused) - 1} more; `nearsym data check` lists all)"
+            if len(refused) > 1
+            else ""
+        )
         raise UsageError(f"{raw.source}: {refused[0].text}{more}")
     return _as_table(kept, dropped)
 
 
 def judge(
-    raw: RawPrices, late: Late, splits: Splits
+    raw: RawPrices, late: Late, jumps: Jumps
 ) -> tuple[RawPrices, tuple[str, ...], list[Problem]]:
     """What the reader's two choices leave of a table, whom they drop, and what is wrong with it."""
     problems = find_problems(raw)
@@ -155,7 +159,7 @@ def judge(
     if dropped:
         raw = _without(raw, dropped)
         problems = find_problems(raw)
-    accepted = "split" if splits == "accept" else None
+    accepted = "split" if jumps == "accept" else None
     return raw, dropped, [problem for problem in problems if problem.kind != accepted]
 
 

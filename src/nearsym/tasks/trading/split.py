@@ -64,7 +64,7 @@ class Split:
             raise UsageError(
                 f"The {part} part of the split {self} has {max(last - first, 0)} days in "
                 f"{table.source} ({table.dates[0]}…{table.dates[-1]}): at least 2 are needed. "
-                "Choose other dates with --split."
+                "Choose another `split`."
             )
         return slice(first, last)
 
