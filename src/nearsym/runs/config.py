@@ -1,133 +1,194 @@
 """Everything that defines a run, as one value that is saved with it."""
 
-import dataclasses
 import json
 import types
-import typing
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, get_args
+
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError, unknown_name
+from nearsym.groups import saved
+from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import NetworkConfig
+from nearsym.runs.folders_0_1 import upgraded
+from nearsym.tasks.custom import CustomTask
+from nearsym.tasks.registry import KINDS, options_of
+from nearsym.tasks.task import Task
 from nearsym.training.loop import TrainingConfig
 
-AGENTS = ("drqv2", "sac")
+ALGORITHMS: dict[str, type[Any]] = {"drqv2": DrQV2Config, "sac": SACConfig}
 PRECISIONS = ("fp32", "bf16")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskConfig:
-    """Which environment, and in which form."""
-
-    name: str
-    """A task of nearsym, a Gymnasium id, or module:factory."""
-    variant: str | None = None
-    """A symmetry-breaking variant, NAME or NAME=STRENGTH."""
-    obs: str | None = None
-    """pixels or state; None for environments that have one kind only."""
-    size: int = 85
-    """Side of the images, in pixels."""
-    action_repeat: int = 2
-    """Environment steps for each agent step."""
-    frame_stack: int = 3
-    """Images in an observation."""
-    noise: float = 0.0
-    """Standard deviation of noise on images in [0, 1]."""
-    background: bool = False
-    """Keep dm_control's floor and sky."""
-    symmetry: str | None = None
-    """Trading: T (translation in time) or ST (scale and translation)."""
-    data: str | None = None
-    """Trading: a file of prices; None for the embedded ones."""
-    split: str | None = None
-    """Trading: the dates that separate training, validation and test."""
-    fill: str = "close"
-    """Trading: orders fill at the close that is shown, or at the next open."""
-    late: str = "refuse"
-    """Trading: refuse or drop tickers that start late."""
-    splits: str = "refuse"
-    """Trading: refuse or accept jumps that look like unadjusted splits."""
-    max_shares: int = 100
-    """Trading: the largest order, in shares of a ticker a day."""
-    reward_scale: float = 1.0
-    """Trading: the reward for a gain of one per cent of the starting cash."""
-    episode_days: int | None = None
-    """Trading: train on episodes of so many days that start anywhere in the training part; None
-    for the whole part, from its first day."""
-    foresight: bool = False
-    """Trading: show tomorrow's returns too, to see whether an agent can use what it is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """One training run. Two runs with equal configurations and versions give equal numbers."""
 
-    task: TaskConfig
-    agent: str = "drqv2"
-    """drqv2 or sac."""
-    algorithm: DrQV2Config | SACConfig = field(default_factory=DrQV2Config)
+    task: Task
+    agent: str
+    """drqv2 or sac"""
+    algorithm: DrQV2Config | SACConfig
     network: NetworkConfig = field(default_factory=NetworkConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     preset: str = "paper"
+    """paper, laptop or smoke: where the settings that nobody gave come from"""
     seed: int = 0
+    """binds everything that is random"""
     threads: int = 1
-    """Torch threads. Results repeat for a number of threads and differ between numbers."""
+    """torch threads; results repeat for a number of threads and differ between numbers"""
     precision: str = "fp32"
-    """fp32 or bf16: what `auto` was resolved to."""
+    """fp32 or bf16: what `auto` was resolved to"""
     device: str = "cpu"
+    """cpu or cuda"""
 
     def __post_init__(self) -> None:
-        if self.agent not in AGENTS:
-            raise unknown_name("agent", self.agent, AGENTS)
+        if self.agent not in ALGORITHMS:
+            raise unknown_name("agent", self.agent, ALGORITHMS)
         if self.precision not in PRECISIONS:
             raise unknown_name("precision", self.precision, PRECISIONS)
         if not 1 <= self.threads <= 1024:
-            raise UsageError(f"threads must lie between 1 and 1024, got {self.threads}.")
+            raise UsageError(f"`threads` must lie between 1 and 1024, got {self.threads}.")
         if self.seed < 0:
-            raise UsageError(f"seed must not be negative, got {self.seed}.")
-        wanted = DrQV2Config if self.agent == "drqv2" else SACConfig
+            raise UsageError(f"`seed` must not be negative, got {self.seed}.")
+        wanted = ALGORITHMS[self.agent]
         if not isinstance(self.algorithm, wanted):
             raise UsageError(f"The agent {self.agent} takes a {wanted.__name__}.")
 
 
 def to_plain(config: RunConfig) -> dict[str, Any]:
-    """The configuration as JSON objects."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
+    """The configuration as JSON objects; the kind of task is a tag among its entries."""
+    plain = _CONVERTER.unstructure(config)
+    plain["task"] = {"kind": config.task.kind} | _CONVERTER.unstructure(config.task)
+    plain["algorithm"] = _CONVERTER.unstructure(config.algorithm)
+    return json.loads(json.dumps(plain))
 
 
-def from_plain(plain: dict[str, Any]) -> RunConfig:
-    """The inverse of `to_plain`; unknown or missing entries are named."""
-    sac = isinstance(plain, dict) and plain.get("agent") == "sac"
-    algorithm = SACConfig if sac else DrQV2Config  # drqv2 is what a missing entry means
-    return _read(RunConfig, plain, "config", {"algorithm": algorithm})
-
-
-def _read(cls: type, plain: Any, where: str, chosen: dict[str, type] | None = None) -> Any:
+def from_plain(plain: Any) -> RunConfig:
+    """The inverse of `to_plain`, for folders of version 0.1 too; whatever does not fit is named."""
     if not isinstance(plain, dict):
-        raise UsageError(f"{where} must be an object, got {type(plain).__name__}.")
-    hints = typing.get_type_hints(cls) | (chosen or {})
+        raise UsageError(f"config must be an object, got {type(plain).__name__}.")
+    plain = upgraded(plain)
+    task, agent = plain.get("task"), plain.get("agent")
+    if not isinstance(task, dict) or task.get("kind") not in KINDS:
+        raise UsageError(f"config.task must be an object whose kind is one of {', '.join(KINDS)}.")
+    if agent not in ALGORITHMS:
+        raise unknown_name("agent", agent, ALGORITHMS)
+    untagged = {name: value for name, value in task.items() if name != "kind"}
+    chosen = {"task": KINDS[task["kind"]], "algorithm": ALGORITHMS[agent]}
+    hints = {f.name: chosen.get(f.name, f.type) for f in fields(RunConfig)}
     unknown = set(plain) - set(hints)
     if unknown:
-        raise UsageError(f"{where} has an unknown entry {sorted(unknown)[0]!r}.")
+        raise UsageError(f"config has an unknown entry {sorted(unknown)[0]!r}.")
+    values = {n: _read(hints[n], v, f"config.{n}") for n, v in (plain | {"task": untagged}).items()}
+    if isinstance(values["task"], CustomTask):  # a file named it, nobody whom we can trust
+        values["task"] = replace(values["task"], trusted=False)
     try:
-        return cls(**{key: _value(hints[key], v, f"{where}.{key}") for key, v in plain.items()})
+        return RunConfig(**values)
     except TypeError as error:
-        raise UsageError(f"{where} is incomplete: {error}.") from None
+        raise UsageError(f"config is incomplete: {error}.") from None
 
 
-def _value(hint: Any, value: Any, where: str) -> Any:
-    if dataclasses.is_dataclass(hint):
-        return _read(typing.cast(type, hint), value, where)
-    if typing.get_origin(hint) is tuple:
-        parts = typing.get_args(hint)
-        if not isinstance(value, list) or len(value) != len(parts):
-            raise UsageError(f"{where} must be a list of {len(parts)}, got {value!r}.")
-        return tuple(_value(part, v, where) for part, v in zip(parts, value, strict=True))
-    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    allowed += (int,) if float in allowed else ()
-    truth = isinstance(value, bool) and bool not in allowed  # True is an int to Python
-    if truth or not isinstance(value, allowed):
-        raise UsageError(f"{where} must be {getattr(hint, '__name__', hint)}, got {value!r}.")
+def with_settings(config: RunConfig, section: str, values: Mapping[str, Any]) -> RunConfig:
+    """The configuration with other values in one of its sections, checked as those of a file are.
+
+    >>> from nearsym.runs.presets import preset_config
+    >>> from nearsym.tasks.registry import find_task
+    >>> config = preset_config("smoke", find_task("cartpole-swingup", obs="state"), "sac", "none")
+    >>> with_settings(config, "training", {"batch_size": 7}).training.batch_size
+    7
+    """
+    old = getattr(config, section)
+    known = options_of(type(old)) if section == "task" else [f.name for f in fields(old)]
+    hints = {f.name: f.type for f in fields(old)}
+    read = {}
+    for name, value in values.items():
+        if name not in known:
+            raise unknown_name(f"setting of {section}", name, known)
+        read[name] = _read(hints[name], value, f"`{section}.{name}`")
+    return replace(config, **{section: replace(old, **read)}) if read else config
+
+
+def _read(hint: Any, value: Any, where: str) -> Any:
+    """A value of the kind that a field holds, or an error that says where it is not."""
+    try:
+        return _CONVERTER.structure(value, hint)
+    except UsageError:
+        raise
+    except cattrs.BaseValidationError as error:
+        raise _first_reason(error, where) from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{where} {error}.") from error
+
+
+def _first_reason(error: BaseException, where: str) -> UsageError:
+    """What went wrong first, and where, out of cattrs' nested errors."""
+    if isinstance(error, cattrs.ClassValidationError):
+        noted, others = error.group_exceptions()
+        if noted:
+            inner, note = noted[0]
+            return _first_reason(inner, f"{where}.{note.name}")
+        error = others[0]
+    if isinstance(error, UsageError):
+        return error
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        return UsageError(f"{where} has an unknown entry {sorted(error.extra_fields)[0]!r}.")
+    if isinstance(error, KeyError):
+        return UsageError(f"{where} is missing.")
+    if isinstance(error, AttributeError):
+        return UsageError(f"{where} must be an object.")
+    return UsageError(f"{where} {error}.")
+
+
+def _strict(value: Any, kind: type) -> Any:
+    """cattrs alone would read "5" as 5 and true as 1."""
+    whole_for_float = kind is float and type(value) is int
+    if type(value) is not kind and not whole_for_float:
+        raise TypeError(f"must be {kind.__name__}, got {value!r}")
     return value
+
+
+def _pair(value: Any, hint: Any) -> tuple[float, float]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise TypeError(f"must be a list of 2, got {value!r}")
+    return _strict(value[0], float), _strict(value[1], float)
+
+
+def _optional(value: Any, hint: Any) -> Any:
+    (kind,) = [part for part in get_args(hint) if part is not type(None)]
+    if value is None:
+        return None
+    if kind is Symmetry:
+        return saved.from_plain(value)
+    if type(value) is not kind:
+        raise TypeError(f"must be {kind.__name__} or null, got {value!r}")
+    return value
+
+
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (bool, int, float, str):
+        converter.register_structure_hook(kind, _strict)
+    converter.register_structure_hook_func(lambda hint: hint == tuple[float, float], _pair)
+    converter.register_structure_hook_func(_is_optional, _optional)
+    converter.register_unstructure_hook(Symmetry, saved.to_plain)
+    unsaved = {name: override(omit=True) for name in ("factory", "trusted", "_opened")}
+    converter.register_structure_hook(
+        CustomTask, make_dict_structure_fn(CustomTask, converter, **unsaved)
+    )
+    converter.register_unstructure_hook(
+        CustomTask, make_dict_unstructure_fn(CustomTask, converter, **unsaved)
+    )
+    return converter
+
+
+def _is_optional(hint: Any) -> bool:
+    parts = get_args(hint)
+    return isinstance(hint, types.UnionType) and len(parts) == 2 and type(None) in parts
+
+
+_CONVERTER = _converter()

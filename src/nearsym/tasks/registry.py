@@ -1,78 +1,105 @@
-"""From a task's name to an environment, and the ids under which Gymnasium knows the tasks."""
+"""From a name to a task or an environment, and the ids under which Gymnasium knows the tasks."""
 
-import inspect
 import re
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
-import gymnasium as gym
+import gymnasium
 
 from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.symmetry import TIME_KINDS, Symmetry
 from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.task import OBSERVATIONS, ControlTask
+from nearsym.tasks.control.variants import VARIANTS
+from nearsym.tasks.custom import CustomTask, Factory, custom_task, from_factory, from_gymnasium
+from nearsym.tasks.task import Task
+from nearsym.tasks.trading.environment import make_trading
+from nearsym.tasks.trading.task import TradingTask
 
 NAMESPACE = "nearsym"
-TRADING = "trading"
-_TRADING_FACTORY = "nearsym.tasks.trading.environment:make_trading"
-_CONTROL_DEFAULTS: dict[str, Any] = {
-    "variant": None,
-    "obs": "pixels",
-    "size": 85,
-    "action_repeat": 2,
-    "frame_stack": 3,
-    "noise": 0.0,
-    "background": False,
-}
+NAMES = (*DOMAINS, TradingTask.name)
+KINDS: dict[str, type[Any]] = {t.kind: t for t in (ControlTask, TradingTask, CustomTask)}
+"""The families of tasks, by the tag with which they are saved."""
 
 
-def make(
-    task: str,
-    *,
-    variant: str | None = None,
-    obs: str = "pixels",
-    size: int = 85,
-    action_repeat: int = 2,
-    frame_stack: int = 3,
-    noise: float = 0.0,
-    background: bool = False,
-    **options: Any,
-) -> gym.Env:
+def list_tasks() -> list[dict[str, Any]]:
+    """Every task of nearsym: name, group, variants, kinds of observation.
+
+    >>> list_tasks()[0]["name"]
+    'acrobot-swingup'
+    """
+    control = [
+        {
+            "name": domain.name,
+            "group": str(domain.group),
+            "variants": list(VARIANTS),
+            "obs": list(OBSERVATIONS),
+        }
+        for domain in DOMAINS.values()
+    ]
+    trading = {"name": TradingTask.name, "group": ", ".join(TIME_KINDS)}
+    return [*control, trading | {"variants": [], "obs": ["window"]}]
+
+
+def find_task(task: str | Factory | Task, **options: Any) -> Task:
+    """The task that a name, a class or a function stands for, with its options.
+
+    >>> find_task("cartpole-swingup", obs="state").obs
+    'state'
+    """
+    if not isinstance(task, str):
+        if isinstance(task, tuple(KINDS.values())):
+            return replace(task, **_known(type(task), task.name, options))
+        _refuse_objects(task)
+        return custom_task(task, **_known(CustomTask, _name_of(task), options))  # type: ignore[arg-type]
+    name = plain_name(task)
+    if name in DOMAINS:
+        return ControlTask(name=name, **_known(ControlTask, name, options))
+    if name == TradingTask.name:
+        return TradingTask(**_known(TradingTask, name, options))
+    if not _is_custom(name):
+        raise unknown_name("task", name, NAMES)
+    return custom_task(name, **_known(CustomTask, name, options))
+
+
+def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     """An environment by name.
 
     `task` is one of nearsym's control tasks (`acrobot-swingup`, `cartpole-swingup`,
-    `ball_in_cup-catch`, `reacher-hard`), which take the named options; `trading`; any Gymnasium
-    id; or `module:factory`, a function that returns a Gymnasium environment. The latter three take
-    their own `options`, and an environment of yours need not declare a `symmetry` here: whoever
-    uses one asks for it.
+    `ball_in_cup-catch`, `reacher-hard`) with the options of `ControlTask`; `trading`, with those of
+    `make_trading`; any Gymnasium id; or a function that returns a Gymnasium environment, as such or
+    as `module:function`. The latter three take their own options, and an environment of yours need
+    not declare a `symmetry` here: whoever uses one asks for it.
+
+    >>> make("cartpole-swingup", variant="gravity", obs="state").observation_space.shape
+    (5,)
     """
-    named: dict[str, Any] = {
-        "variant": variant,
-        "obs": obs,
-        "size": size,
-        "action_repeat": action_repeat,
-        "frame_stack": frame_stack,
-        "noise": noise,
-        "background": background,
-    }
-    task = plain_name(task)
-    if task in DOMAINS:
-        _refuse_unknown(task, options)
-        return gym.make(f"{NAMESPACE}/{task}-v0", **named, **options)
-    _refuse_control_options(task, named)
-    if task == TRADING:
-        trading: Any = import_module("nearsym.tasks.trading.environment")
-        return trading.make_trading(**options)
-    if ":" in task:
-        return _from_factory(task, options)
-    if re.search(r"-v\d+$", task) or "/" in task:
-        return _from_gymnasium(task, options)
-    raise unknown_name("task", task, [*DOMAINS, TRADING])
+    if not isinstance(task, str):
+        return from_factory_object(task, options)
+    name = plain_name(task)
+    if name in DOMAINS:
+        render_mode = options.pop("render_mode", None)
+        return find_task(name, **options).make(render_mode=render_mode)
+    if name == TradingTask.name:
+        _refuse_foreign(name, options, make_trading)
+        return make_trading(**options)
+    if not _is_custom(name):
+        raise unknown_name("task", name, NAMES)
+    return from_factory(name, **options) if ":" in name else from_gymnasium(name, **options)
+
+
+def from_factory_object(factory: Factory, options: Mapping[str, Any]) -> gymnasium.Env:
+    """The environment that a class or function makes."""
+    _refuse_objects(factory)
+    return factory(**options)
 
 
 def register() -> None:
     """Make the tasks known to Gymnasium as `nearsym/…-v0`; twice does no harm."""
     for name in DOMAINS:
-        if f"{NAMESPACE}/{name}-v0" not in gym.registry:
-            gym.register(
+        if f"{NAMESPACE}/{name}-v0" not in gymnasium.registry:
+            gymnasium.register(
                 f"{NAMESPACE}/{name}-v0",
                 entry_point="nearsym.tasks.control.environment:ControlEnv",
                 kwargs={"task": name},
@@ -80,10 +107,10 @@ def register() -> None:
                 order_enforce=False,
                 disable_env_checker=True,
             )
-    if f"{NAMESPACE}/{TRADING}-v0" not in gym.registry:
-        gym.register(
-            f"{NAMESPACE}/{TRADING}-v0",
-            entry_point="nearsym.tasks.trading.environment:make_trading",
+    trading = f"{NAMESPACE}/{TradingTask.name}-v0"
+    if trading not in gymnasium.registry:
+        gymnasium.register(
+            trading, entry_point="nearsym.tasks.trading.environment:make_trading"
         )
 
 
@@ -92,62 +119,59 @@ def plain_name(task: str) -> str:
     if not task.startswith(f"{NAMESPACE}/"):
         return task
     name = task.removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
-    if name not in (*DOMAINS, TRADING):
-        raise unknown_name("task", name, [*DOMAINS, TRADING])
+    if name not in NAMES:
+        raise unknown_name("task", name, NAMES)
     return name
 
 
-def _refuse_unknown(task: str, options: dict[str, Any]) -> None:
-    allowed = {*_CONTROL_DEFAULTS, "render_mode"}
-    for name in options:
-        if name not in allowed:
-            raise unknown_name(f"option of {task}", name, allowed)
+def options_of(kind: type[Any]) -> tuple[str, ...]:
+    """The options of a family of tasks that a person may give."""
+    hidden = ("name", "factory", "trusted", "_opened")
+    return tuple(f.name for f in fields(kind) if f.name not in hidden)
 
 
-def _refuse_control_options(task: str, named: dict[str, Any]) -> None:
-    for name, value in named.items():
-        if value != _CONTROL_DEFAULTS[name]:
-            raise UsageError(
-                f"{name}={value!r} is an option of the control tasks "
-                f"({', '.join(DOMAINS)}), and {task!r} is none of them. Leave it out."
-            )
+def _is_custom(name: str) -> bool:
+    return ":" in name or "/" in name or re.search(r"-v\d+$", name) is not None
 
 
-def _from_factory(task: str, options: dict[str, Any]) -> gym.Env:
-    module_name, _, factory_name = task.partition(":")
-    if not (module_name and factory_name):
-        raise UsageError(f"A task of your own is module:factory, got {task!r}.")
-    try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise  # the module is there, and something that it imports is not
+def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    known = options_of(kind)
+    for option in options:
+        if option not in known:
+            raise _unknown_option(option, name, known)
+    if kind is CustomTask and not isinstance(options.get("symmetry"), Symmetry | None):
         raise UsageError(
-            f"No module {module_name!r} for the task {task!r}. It has to be importable: "
-            "install it, or run where it lies."
-        ) from error
-    factory = getattr(module, factory_name, None)
-    if not callable(factory):
-        public = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-        raise unknown_name(f"factory in {module_name}", factory_name, public)
-    try:
-        inspect.signature(factory).bind(**options)
-    except TypeError as error:
-        given = f"the options {', '.join(options)}" if options else "no arguments"
-        raise UsageError(f"{task} is called with {given}: {error}.") from None
-    env = factory(**options)
-    if not isinstance(env, gym.Env):
-        raise UsageError(f"{task} has to return a Gymnasium environment, got {type(env).__name__}.")
-    return env
+            f"`symmetry` of an environment of one's own is a nearsym.Symmetry, got "
+            f"{options['symmetry']!r}."
+        )
+    return dict(options)
 
 
-def _from_gymnasium(task: str, options: dict[str, Any]) -> gym.Env:
-    try:
-        return gym.make(task, **options)
-    except gym.error.UnregisteredEnv as error:
-        raise UsageError(f"{error} Tasks of nearsym: {', '.join([*DOMAINS, TRADING])}.") from error
-    except gym.error.DependencyNotInstalled as error:
-        raise UsageError(f"{task} needs something that is not installed: {error}") from error
+def _refuse_foreign(name: str, options: Mapping[str, Any], maker: Callable[..., Any]) -> None:
+    """Options of other families first; the maker itself knows its own."""
+    control = set(options_of(ControlTask)) - set(options_of(TradingTask))
+    for option in options:
+        if option in control:
+            raise _unknown_option(option, name, ())
+
+
+def _unknown_option(option: str, name: str, known: tuple[str, ...]) -> UsageError:
+    for owner, kind in (("the control tasks", ControlTask), (TradingTask.name, TradingTask)):
+        if option in options_of(kind):
+            return UsageError(f"`{option}` belongs to {owner}, and {name} is none of them.")
+    return unknown_name(f"option of {name}", option, known)
+
+
+def _name_of(task: Any) -> str:
+    return getattr(task, "__name__", type(task).__name__)
+
+
+def _refuse_objects(task: Any) -> None:
+    if isinstance(task, gymnasium.Env) or not callable(task):
+        raise UsageError(
+            "A task is a name, a class or a function that makes an environment, got "
+            f"{type(task).__name__}. Training needs two environments, one of them to evaluate in."
+        )
 
 
 register()

@@ -1,0 +1,166 @@
+"""A control task as a value."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import gymnasium
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.tasks.control.domain import Domain
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.variants import parse_variant
+from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
+from nearsym.training.evaluate import Episode
+
+OBSERVATIONS = ("pixels", "state")
+_OF_IMAGES = ("size", "frame_stack", "noise", "background")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlTask:
+    """One of the four control tasks, with its variant and its form of observation.
+
+    >>> ControlTask(name="cartpole-swingup", variant="wear=0.5", obs="state").make().action_space
+    Box(-1.0, 1.0, (1,), float32)
+    """
+
+    kind: ClassVar[str] = "control"
+    agents: ClassVar[tuple[str, ...]] = ("drqv2", "sac")
+    rounds_away: ClassVar[bool] = False
+
+    name: str
+    """acrobot-swingup, cartpole-swingup, ball_in_cup-catch or reacher-hard"""
+    variant: str | None = None
+    """symmetry-breaking variant, NAME or NAME=STRENGTH"""
+    obs: str | None = None
+    """what the agent sees: pixels or state (default: pixels for drqv2, state for sac)"""
+    size: int = 85
+    """side of the images in pixels"""
+    action_repeat: int = 2
+    """environment steps for each step of the agent"""
+    frame_stack: int = 3
+    """images in an observation"""
+    noise: float = 0.0
+    """standard deviation of noise on the images, which lie in [0, 1]"""
+    background: bool = False
+    """keep dm_control's floor and sky"""
+
+    def __post_init__(self) -> None:
+        if self.name not in DOMAINS:
+            raise unknown_name("control task", self.name, DOMAINS)
+        if self.obs is not None and self.obs not in OBSERVATIONS:
+            raise unknown_name("observation kind", self.obs, OBSERVATIONS)
+        parse_variant(self.variant, self.domain)
+
+    @property
+    def domain(self) -> Domain:
+        return DOMAINS[self.name]
+
+    @property
+    def frames_per_step(self) -> int:
+        return self.action_repeat
+
+    @property
+    def stacked(self) -> int:
+        return self.frame_stack if self._images else 1
+
+    @property
+    def _images(self) -> bool:
+        return self.obs != "state"
+
+    def traits(self) -> Traits:
+        return Traits(images=self._images, symmetric=True)
+
+    def suited_to(self, agent: str | None) -> Self:
+        if self.obs is not None:
+            return self
+        return replace(self, obs="state" if agent == "sac" else "pixels")
+
+    def check_given(self, names: Collection[str]) -> None:
+        for name in _OF_IMAGES:
+            if name in names and not self._images:
+                raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
+
+    def with_noise(self, noise: float) -> Self:
+        if not self._images:
+            raise UsageError("`noise` is noise on images; this run does not see pixels.")
+        return replace(self, noise=noise)
+
+    def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
+        """The environment; every part is the same task."""
+        return gymnasium.make(
+            f"nearsym/{self.name}-v0",
+            variant=self.variant,
+            obs="pixels" if self.obs is None else self.obs,
+            size=self.size,
+            action_repeat=self.action_repeat,
+            frame_stack=self.frame_stack,
+            noise=self.noise,
+            background=self.background,
+            render_mode=render_mode,
+        )
+
+    def data_hash(self, env: gymnasium.Env) -> str | None:
+        return None
+
+    def defaults(self, preset: str, agent: str, model: str) -> Settings:
+        chosen = _PRESETS[preset](self, agent)
+        if model == "rpp" and self.domain.rpp_slow_target and agent == "drqv2":
+            algorithm = chosen.setdefault("algorithm", {})
+            # 0.009, where others have 0.01.
+            algorithm["target_tau"] = 0.9 * algorithm.get("target_tau", 0.01)
+        if model == "sit":  # patches of 8 do not divide the sizes of the convolutional encoder
+            chosen["task"]["size"] = 64
+        return chosen
+
+    def evaluate(
+        self,
+        policy: Policy,
+        env: gymnasium.Env,
+        *,
+        label: str,
+        episodes: int,
+        seed: int,
+        sample: bool,
+        on_step: Callable[[], None],
+        on_episode: Callable[[Episode], None],
+    ) -> dict[str, Any]:
+        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
+        return returns_of(
+            play(policy, env, episodes=episodes, seed=seed, sample=sample, **options)
+        )
+
+
+def _paper(task: ControlTask, agent: str) -> Settings:
+    if agent == "sac":
+        return {"task": {"action_repeat": 1}}
+    steps = 500_000 if task.domain.medium else 100_000
+    return {"task": {}, "algorithm": {"std_steps": steps}}
+
+
+def _laptop(task: ControlTask, agent: str) -> Settings:
+    if agent == "sac":
+        # Where a critic imagines a goal, a policy comes to rest, and the mistake fades by 1 − γ an
+        # update: one of two seeds never learned to reach at 0.99 for a step of four frames. 0.96
+        # is the published horizon, 0.99 for each frame.
+        discount = {"discount": 0.96} if task.domain.sparse else {}
+        return {"task": {"size": 53, "action_repeat": 4}, "training": discount}
+    if task.obs == "state":
+        return {"task": {"size": 51, "action_repeat": 2}, "training": {"batch_size": 256}}
+    return {
+        "task": {"size": 51, "action_repeat": 4},
+        "algorithm": {"target_tau": 0.02, "saturation_penalty": 1e-2},
+        "training": {"discount": 0.98},  # the paper's horizon, at twice its repeat
+    }
+
+
+def _smoke(task: ControlTask, agent: str) -> Settings:
+    return {"task": {"size": 37, "action_repeat": 8}}
+
+
+_PRESETS: dict[str, Callable[[ControlTask, str], Settings]] = {
+    "paper": _paper,
+    "laptop": _laptop,
+    "smoke": _smoke,
+}

@@ -1,0 +1,144 @@
+"""A task as a value: which world, in which form, and what an agent has to know of it."""
+
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+
+import gymnasium
+import numpy as np
+
+
+from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
+
+Part = Literal["train", "validation", "test"]
+"""What an environment is for: training, looking how training does, or the final judgement."""
+
+Settings = dict[str, dict[str, Any]]
+"""Values of settings by section (task, algorithm, network, training) and name."""
+
+
+class Traits(NamedTuple):
+    """What decides which agent and model a task gets by default."""
+
+    images: bool
+    """Whether observations are images."""
+    symmetric: bool
+    """Whether a symmetry is declared."""
+
+
+class Policy(Protocol):
+    """A batch of observations to a batch of actions: the mean ones, or drawn."""
+
+    def __call__(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray: ...
+
+
+class Task(Protocol):
+    """What runs need of a task. Tasks are frozen dataclasses whose fields are saved with a run."""
+
+    kind: ClassVar[str]
+    """The family: which class a saved task is read as."""
+    agents: ClassVar[tuple[str, ...]]
+    """The agents that can learn it."""
+    rounds_away: ClassVar[bool]
+    """Whether bfloat16 would round away what matters in an observation."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def variant(self) -> str | None:
+        """The symmetry-breaking variant, for tasks that have some."""
+        ...
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of noise on images."""
+        ...
+
+    @property
+    def frames_per_step(self) -> int:
+        """Environment steps in one step of an agent."""
+        ...
+
+    @property
+    def stacked(self) -> int:
+        """Frames in an observation that shares all but the newest with the one before."""
+        ...
+
+    def traits(self) -> Traits: ...
+
+    def suited_to(self, agent: str | None) -> Self:
+        """The task in the form that an agent reads, where the form was left open."""
+        ...
+
+    def check_given(self, names: Collection[str]) -> None:
+        """Refuse options that somebody gave and that would have no effect."""
+        ...
+
+    def defaults(self, preset: str, agent: str, model: str) -> Settings:
+        """Where a preset means something else for this task than for the agent in general."""
+        ...
+
+    def with_noise(self, noise: float) -> Self:
+        """The same task under other noise on its images."""
+        ...
+
+    def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
+        """A new environment: actions in [−1, 1]ⁿ, observations float32 vectors or uint8 images."""
+        ...
+
+    def data_hash(self, env: gymnasium.Env) -> str | None:
+        """The hash of the data that an environment replays; None for tasks without data."""
+        ...
+
+    def evaluate(
+        self,
+        policy: Policy,
+        env: gymnasium.Env,
+        *,
+        label: str,
+        episodes: int,
+        seed: int,
+        sample: bool,
+        on_step: Callable[[], None],
+        on_episode: Callable[[Episode], None],
+    ) -> dict[str, Any]:
+        """Play whole episodes; `return_mean`, `return_ci95`, `returns`, `episodes` and whatever
+        else the task has to tell. `label` names the policy."""
+        ...
+
+
+def play(
+    policy: Policy,
+    env: gymnasium.Env,
+    *,
+    episodes: int,
+    seed: int,
+    sample: bool,
+    keep_infos: bool = False,
+    on_step: Callable[[], None] = lambda: None,
+    on_episode: Callable[[Episode], None] = lambda episode: None,
+) -> list[Episode]:
+    """Whole episodes of a policy; episode i starts from seed + i."""
+    played = []
+    for episode in rollouts(
+        lambda obs: policy(obs, sample=sample),
+        env,
+        episodes=episodes,
+        seed=seed,
+        keep_infos=keep_infos,
+        on_step=on_step,
+    ):
+        played.append(episode)
+        on_episode(episode)
+    return played
+
+
+def returns_of(played: list[Episode]) -> dict[str, Any]:
+    """The returns of episodes, their mean, and a percentile bootstrap interval of it."""
+    returns = np.array([episode.total for episode in played])
+    return {
+        "return_mean": float(returns.mean()),
+        "return_ci95": list(bootstrap_interval(returns)),
+        "returns": returns.tolist(),
+        "episodes": len(played),
+    }

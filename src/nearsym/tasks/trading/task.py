@@ -1,0 +1,197 @@
+"""The trading task as a value."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import gymnasium
+
+from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.symmetry import TIME_KINDS
+from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
+from nearsym.tasks.trading.baselines import baseline_tracks
+from nearsym.tasks.trading.environment import TradingEnv, make_trading
+from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
+from nearsym.tasks.trading.prices import EMBEDDED, PriceTable
+from nearsym.training.evaluate import Episode
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradingTask:
+    """Daily trading of shares, on the embedded prices or on a file of one's own."""
+
+    kind: ClassVar[str] = "trading"
+    agents: ClassVar[tuple[str, ...]] = ("sac",)
+    rounds_away: ClassVar[bool] = True  # a day's move of a price is smaller than bfloat16's step
+    name: ClassVar[str] = "trading"
+    variant: ClassVar[None] = None
+    noise: ClassVar[float] = 0.0
+    frames_per_step: ClassVar[int] = 1
+    stacked: ClassVar[int] = 1
+
+    symmetry: str | None = None
+    """equivariance to translation in time, T (default), or to scale and translation, ST"""
+    data: str | None = None
+    """a CSV or Parquet file of prices (default: the embedded ones)"""
+    split: str | None = None
+    """the dates that separate training, validation and test"""
+    fill: str = "close"
+    """fill orders at the close that is shown, or at the next_open"""
+    late: str = "refuse"
+    """refuse or drop tickers that start late"""
+    jumps: str = "refuse"
+    """refuse or accept jumps that look like unadjusted splits"""
+    max_shares: int = 100
+    """the largest order, in shares of a ticker a day"""
+    reward_scale: float = 1.0
+    """the reward for a gain of one per cent of the starting cash"""
+    episode_days: int | None = None
+    """train on episodes of so many days that start anywhere in the training part (default: the
+    whole part, from its first day)"""
+    foresight: bool = False
+    """show tomorrow's returns too: a check that an agent uses what it is told"""
+
+    def __post_init__(self) -> None:
+        if self.symmetry is not None and self.symmetry not in TIME_KINDS:
+            raise unknown_name("symmetry of time", self.symmetry, TIME_KINDS)
+
+    def traits(self) -> Traits:
+        return Traits(images=False, symmetric=self.symmetry is not None)
+
+    def suited_to(self, agent: str | None) -> Self:
+        return self
+
+    def check_given(self, names: Collection[str]) -> None:
+        """Every option has an effect."""
+
+    def with_noise(self, noise: float) -> Self:
+        raise UsageError("`noise` is noise on images; this run does not see pixels.")
+
+    def make(self, part: Part = "train", *, render_mode: str | None = None) -> TradingEnv:
+        """The environment of one part of the data."""
+        if render_mode is not None:
+            raise UsageError("There is nothing to film in trading; leave out `video`.")
+        return self.make_on(EMBEDDED if self.data is None else self.data, part)
+
+    def make_on(
+        self,
+        data: str | PriceTable,
+        part: Part = "train",
+        *,
+        jumps: Literal["refuse", "accept"] | None = None,
+    ) -> TradingEnv:
+        """The same task on other prices."""
+        options: dict[str, Any] = {}
+        if part == "train" and self.episode_days is not None:
+            options = {"random_start": True, "episode_days": self.episode_days}
+        chosen: dict[str, Any] = {
+            "symmetry": "T" if self.symmetry is None else self.symmetry,
+            "late": self.late,
+            "jumps": self.jumps if jumps is None else jumps,
+            "fill": self.fill,
+            "max_shares": self.max_shares,
+            "reward_scale": self.reward_scale,
+            "foresight": self.foresight,
+        }
+        return make_trading(data=data, part=part, split=self.split, **chosen, **options)
+
+    def data_hash(self, env: gymnasium.Env) -> str | None:
+        return _market(env).table.sha256
+
+    def defaults(self, preset: str, agent: str, model: str) -> Settings:
+        """The paper's table of trading hyperparameters; a frame is a day. Laptop is no different:
+        a window of days is small. The paper does not say how often it updates; every fourth day
+        lets 50,000 days pass in minutes."""
+        smoke = preset == "smoke"
+        chosen: Settings = {
+            "algorithm": {
+                "learning_rate": 1e-4,
+                "target_tau": 0.005,
+                "temperature": 0.05,
+                "learn_temperature": False,
+                "random_steps": 1000,
+            },
+            "network": {
+                "hidden": 128 if model == "none" else 64,
+                "waist": None,
+                "actor_depth": 0,
+                "critic_depth": 1,
+            },
+            "training": {
+                "frames": 300 if smoke else 50_000,
+                "seed_frames": 100 if smoke else 1000,
+                "update_every": 4,
+                "batch_size": 64,
+                "nstep": 1,
+                "discount": 0.99,
+                "replay_capacity": 50_000,
+                "eval_every": 150 if smoke else 2500,
+                "eval_episodes": 1,  # prices do not change from episode to episode
+                "checkpoint_every": 150 if smoke else 5000,
+            },
+        }
+        return _with_foresight(chosen) if self.foresight else chosen
+
+    def evaluate(
+        self,
+        policy: Policy,
+        env: gymnasium.Env,
+        *,
+        label: str,
+        episodes: int,
+        seed: int,
+        sample: bool,
+        on_step: Callable[[], None],
+        on_episode: Callable[[Episode], None],
+    ) -> dict[str, Any]:
+        """Returns of the sampled policy, the daily value and costs of every episode, and the
+        baselines beside it; the mean policy is an extra row."""
+        infos: dict[str, Any] = {"seed": seed, "keep_infos": True, "on_step": on_step}
+        played = play(
+            policy, env, episodes=episodes, sample=True, on_episode=on_episode, **infos
+        )
+        (mean_policy,) = play(policy, env, episodes=1, sample=False, **infos)
+        market = _market(env)
+        name = label if label == "none" else f"{label} {market.symmetry.kind}"
+        return returns_of(played) | _portfolio(name, market, played, mean_policy)
+
+
+def _market(env: gymnasium.Env) -> TradingEnv:
+    market = env.unwrapped
+    assert isinstance(market, TradingEnv)
+    return market
+
+
+def _portfolio(
+    name: str, market: TradingEnv, sampled: list[Episode], mean_policy: Episode
+) -> dict[str, Any]:
+    """Daily records of the sampled episodes and the table of metrics, baselines included."""
+    tracks = [Track.from_infos(name, episode.infos) for episode in sampled]
+    rows = [
+        summary_row(f"{name}, sampled", [metrics(track) for track in tracks]),
+        summary_row(f"{name}, mean policy", [metrics(Track.from_infos(name, mean_policy.infos))]),
+    ]
+    rules: dict[str, Any] = {"cash": market.initial_cash, "cost": market.cost, "fill": market.fill}
+    baselines = baseline_tracks(market.table, market.split, market.days, **rules)
+    rows += [summary_row(track.name, [metrics(track)]) for track in baselines]
+    return {
+        "dates": list(tracks[0].dates),
+        "value": [track.value.tolist() for track in tracks],
+        "costs": [track.costs.tolist() for track in tracks],
+        "metrics": rows,
+    }
+
+
+def _with_foresight(chosen: Settings) -> Settings:
+    """Settings in which being told tomorrow's returns pays: they check the learner.
+
+    Short episodes from any day start without shares, so that what an order earns is not drowned by
+    what is held; rewards in tenths of a per cent outweigh the bonus for entropy; and a discount of
+    a half looks no further ahead than what is shown.
+    """
+    return {
+        "task": {"reward_scale": 10.0, "episode_days": 5},
+        "algorithm": chosen["algorithm"] | {"learning_rate": 5e-4},
+        "network": chosen["network"],
+        "training": chosen["training"] | {"update_every": 1, "discount": 0.5},
+    }
