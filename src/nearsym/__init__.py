@@ -1,34 +1,80 @@
 """Reinforcement learning for worlds that are almost symmetric.
 
-Importing it makes the tasks known to Gymnasium as `nearsym/…-v0`. Public names are loaded when
-first used, so the import stays light: neither torch nor a simulator.
+>>> import nearsym
+>>> env = nearsym.make("cartpole-swingup", variant="gravity", obs="state")
+>>> env.unwrapped.symmetry.group
+D1
+
+Importing it makes the tasks known to Gymnasium as `nearsym/…-v0`. Public names and rooms
+(`nearsym.groups`, `nearsym.layers`, …) are loaded when first used, so the import stays light:
+neither torch nor a simulator.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nearsym.tasks.registry import make
+from nearsym.tasks.registry import list_tasks, make
 
 if TYPE_CHECKING:
+    from nearsym import agents as agents
+    from nearsym import audits as audits
+    from nearsym import groups as groups
+    from nearsym import integrations as integrations
+    from nearsym import layers as layers
+    from nearsym import measures as measures
+    from nearsym import networks as networks
+    from nearsym import runs as runs
+    from nearsym import tasks as tasks
+    from nearsym import theory as theory
+    from nearsym import training as training
+    from nearsym.audits.audit import audit as audit
+    from nearsym.errors import RunError as RunError
     from nearsym.errors import UsageError as UsageError
+    from nearsym.groups.declared import Declared as Declared
     from nearsym.groups.symmetry import Symmetry as Symmetry
     from nearsym.measures.equivariance import equivariance_error as equivariance_error
+    from nearsym.runs.run import Run as Run
+    from nearsym.runs.run import train as train
+    from nearsym.training.callbacks import Callback as Callback
+    from nearsym.training.callbacks import ProgressBar as ProgressBar
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
+    "Callback": "nearsym.training.callbacks",
+    "Declared": "nearsym.groups.declared",
+    "ProgressBar": "nearsym.training.callbacks",
+    "Run": "nearsym.runs.run",
+    "RunError": "nearsym.errors",
     "Symmetry": "nearsym.groups.symmetry",
     "UsageError": "nearsym.errors",
+    "audit": "nearsym.audits.audit",
     "equivariance_error": "nearsym.measures.equivariance",
+    "train": "nearsym.runs.run",
 }
+_ROOMS = (
+    "agents",
+    "audits",
+    "groups",
+    "integrations",
+    "layers",
+    "measures",
+    "networks",
+    "runs",
+    "tasks",
+    "theory",
+    "training",
+)
 
-__all__ = ["Symmetry", "UsageError", "__version__", "equivariance_error", "make"]
+__all__ = [*_HOMES, *_ROOMS, "__version__", "list_tasks", "make"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'nearsym' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"nearsym.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'nearsym' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, get_args
 
 import cattrs
@@ -115,6 +115,8 @@ def with_settings(config: RunConfig, section: str, values: Mapping[str, Any]) ->
 
 def _read(hint: Any, value: Any, where: str) -> Any:
     """A value of the kind that a field holds, or an error that says where it is not."""
+    if is_dataclass(hint) and not isinstance(value, dict):
+        raise UsageError(f"{where} must be an object, got {value!r}.")
     try:
         return _CONVERTER.structure(value, hint)
     except UsageError:
@@ -163,7 +165,7 @@ def _optional(value: Any, hint: Any) -> Any:
     if value is None:
         return None
     if kind is Symmetry:
-        return saved.from_plain(value)
+        return value if isinstance(value, Symmetry) else saved.from_plain(value)
     if type(value) is not kind:
         raise TypeError(f"must be {kind.__name__} or null, got {value!r}")
     return value

@@ -1,189 +1,111 @@
 """The value of a trained agent: many episodes, an interval, and a film of the first."""
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
-import torch
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
-from nearsym.agents.base import Agent
-from nearsym.tasks.registry import TRADING
-from nearsym.tasks.trading.resample import shuffled_returns
 from nearsym.errors import MissingExtraError, UsageError
-from nearsym.tasks.trading.baselines import baseline_tracks, hold
-from nearsym.runs.build import build_env
-from nearsym.runs.config import RunConfig
-from nearsym.tasks.trading.portfolio import Track, mean_ci95, metrics, summary_row
-from nearsym.runs.run import check_data, load_agent, read_config
+from nearsym.runs.folder import check_data
+from nearsym.runs.train import torch_threads
+from nearsym.tasks.trading.leak_check import evaluate_shuffled
+from nearsym.tasks.trading.task import TradingTask
 from nearsym.training import atomic
-from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
+
+if TYPE_CHECKING:
+    from nearsym.runs.run import Run
+
+LARGEST_SEED = 2**62
+FIRST_SEED = 1_000_000
+"""Evaluation episodes start from seeds that training does not use."""
 
 
 def evaluate_run(
-    folder: Path,
+    run: "Run",
     *,
     episodes: int = 50,
     noise: float | None = None,
     checkpoint: str = "best",
     sample: bool = False,
-    seed: int = 1_000_000,
+    seed: int = FIRST_SEED,
     video: Path | None = None,
+    progress: bool = False,
 ) -> dict[str, Any]:
-    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean.
-
-    Trading is played on the test part, with the daily value and costs of every episode and the
-    baselines beside it; there the policy is sampled, and its mean is an extra row.
-    """
-    config = read_config(folder)
-    torch.set_num_threads(config.threads)  # as in training: the same numbers to the last bit
-    trading = config.task.name == TRADING
-    env = _environment(config, noise, filmed=video is not None)
-    check_data(folder, env)
-    _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
-    agent.generator.manual_seed(seed)  # what a sampled policy draws
-    film = None if video is None else _Film(env, video)
-    played = _play(
-        agent, env, episodes, seed, sample=sample or trading, keep_infos=trading, film=film
-    )
-    if film is not None:
-        film.write()
-    returns = np.array([episode.total for episode in played])
-    result = {
-        "return_mean": float(returns.mean()),
-        "return_ci95": list(bootstrap_interval(returns)),
-        "returns": returns.tolist(),
-        "episodes": episodes,
-        "noise": config.task.noise if noise is None else noise,
-        "checkpoint": checkpoint,
-        "run": str(folder),
-        "video": None if video is None else str(video),
-    }
-    if trading:
-        (mean_policy,) = _play(agent, env, 1, seed, sample=False, keep_infos=True)
-        result |= _portfolio(config, env, played, mean_policy)
-    return result
+    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean."""
+    _check_count("episodes", episodes, 1)
+    _check_seed(seed)
+    task = run.task if noise is None else run.task.with_noise(noise)
+    render_mode = None if video is None else "rgb_array"
+    # As in training: the same numbers to the last bit.
+    with torch_threads(run.config.threads), closing(task.make("test", render_mode=render_mode)) as env:
+        check_data(run.path, task, env)
+        agent = run.load_agent(checkpoint, env)
+        agent.generator.manual_seed(seed)  # what a sampled policy draws
+        film = None if video is None else Film(env, video)
+        with _bar(episodes, "episode", progress) as advance:
+            played = _Watched(film, advance)
+            result = task.evaluate(
+                agent.policy,
+                env,
+                label=run.config.network.model,
+                episodes=episodes,
+                seed=seed,
+                sample=sample,
+                on_step=played.on_step,
+                on_episode=played.on_episode,
+            )
+        if film is not None:
+            film.write()
+    about = {"noise": task.noise, "checkpoint": checkpoint, "run": str(run.path)}
+    return result | about | {"video": None if video is None else str(video)}
 
 
-def evaluate_shuffled(
-    folder: Path, *, worlds: int = 50, checkpoint: str = "best", seed: int = 1_000_000
-) -> dict[str, Any]:
-    """Trade, sampling the policy, in test periods that cannot be predicted, against holding.
-
-    Each world is the test part with every ticker's mean return removed and its days drawn at
-    random (`shuffled_returns`). There no policy earns anything before fees on average, if orders
-    are filled at the close. So its excess over uniform holding, both before fees and in per cent
-    of the starting cash, has mean 0; an interval (Student's t over worlds) that lies above 0 means
-    that something leaks.
-    """
-    config = read_config(folder)
-    if config.task.name != TRADING:
-        raise UsageError(f"--shuffled belongs to the task trading, not to {config.task.name}.")
-    torch.set_num_threads(config.threads)
-    env = build_env(config.task, split="test")
-    check_data(folder, env)
-    _, agent, _ = load_agent(folder, checkpoint=checkpoint, env=env)
-    agent.generator.manual_seed(seed)
-    real: Any = env.unwrapped
-    excess = []
-    for world in tqdm(range(seed, seed + worlds), unit="world"):
-        table = shuffled_returns(real.table, real.dates, world)
-        shuffled = build_env(config.task, split="test", data=table, splits="accept")
-        (episode,) = rollouts(
-            lambda obs: agent.policy(obs, sample=True),
-            shuffled,
-            episodes=1,
-            seed=world,
-            keep_infos=True,
-        )
-        held = held_uniformly(shuffled.unwrapped)
-        traded = Track.from_infos("agent", episode.infos)
-        excess.append(100 * (_before_fees(traded) - _before_fees(held)) / real.initial_cash)
-    mean, interval = mean_ci95(excess)
-    return {
-        "excess_mean": mean,
-        "excess_ci95": None if interval is None else list(interval),
-        "excess": excess,
-        "worlds": worlds,
-        "checkpoint": checkpoint,
-        "run": str(folder),
-    }
-
-
-def _environment(config: RunConfig, noise: float | None, *, filmed: bool) -> gymnasium.Env:
-    task = config.task
-    if noise is not None and task.obs != "pixels":
-        raise UsageError("--noise is noise on images; this run does not see pixels.")
-    if filmed and task.name == TRADING:
-        raise UsageError("There is nothing to film in trading; leave out --video.")
-    if task.name == TRADING:
-        return build_env(task, split="test")
-    by_name = ":" not in task.name  # a factory decides for itself how it renders
-    options = {"render_mode": "rgb_array"} if filmed and by_name else {}
-    return build_env(task, noise=noise, **options)
-
-
-def _play(
-    agent: Agent,
-    env: gymnasium.Env,
-    episodes: int,
-    seed: int,
+def evaluate_in_shuffled_worlds(
+    run: "Run",
     *,
-    sample: bool,
-    keep_infos: bool,
-    film: "_Film | None" = None,
-) -> list[Episode]:
-    with tqdm(total=episodes, unit="episode") as bar:
-        played = []
-        for episode in rollouts(
-            lambda obs: agent.policy(obs, sample=sample),
-            env,
-            episodes=episodes,
-            seed=seed,
-            keep_infos=keep_infos,
-            on_step=lambda: film.record() if film is not None and bar.n == 0 else None,
-        ):
-            played.append(episode)
-            bar.update()
-    return played
-
-
-def _portfolio(
-    config: RunConfig, env: gymnasium.Env, sampled: list[Episode], mean_policy: Episode
+    worlds: int = 50,
+    checkpoint: str = "best",
+    seed: int = FIRST_SEED,
+    progress: bool = False,
 ) -> dict[str, Any]:
-    """Daily records of the sampled episodes and the table of metrics, baselines included."""
-    task: Any = env.unwrapped
-    name = f"{config.network.model} {task.temporal}" if config.network.model != "none" else "none"
-    tracks = [Track.from_infos(name, episode.infos) for episode in sampled]
-    rows = [
-        summary_row(f"{name}, sampled", [metrics(track) for track in tracks]),
-        summary_row(f"{name}, mean policy", [metrics(Track.from_infos(name, mean_policy.infos))]),
-    ]
-    baselines = baseline_tracks(
-        task.table, task.dates, task.days, cash=task.initial_cash, cost=task.cost, fill=task.fill
-    )
-    rows += [summary_row(track.name, [metrics(track)]) for track in baselines]
-    return {
-        "dates": list(tracks[0].dates),
-        "value": [track.value.tolist() for track in tracks],
-        "costs": [track.costs.tolist() for track in tracks],
-        "metrics": rows,
-    }
+    """Trade in test periods made unpredictable: `tasks.trading.leak_check`."""
+    task = run.task
+    if not isinstance(task, TradingTask):
+        raise UsageError(f"`shuffled` needs a task with prices, and {task.name} has none.")
+    _check_count("shuffled", worlds, 2)
+    _check_seed(seed)
+    with torch_threads(run.config.threads), closing(task.make("test")) as env:
+        check_data(run.path, task, env)
+        agent = run.load_agent(checkpoint, env)
+        agent.generator.manual_seed(seed)
+        with _bar(worlds, "world", progress) as advance:
+            result = evaluate_shuffled(
+                task, agent.policy, env, worlds=worlds, seed=seed, on_world=advance
+            )
+    return result | {"checkpoint": checkpoint, "run": str(run.path)}
 
 
-def _before_fees(track: Track) -> float:
-    return float(track.value[-1] + track.costs.sum())
+class _Watched:
+    """Counts episodes, and films the first."""
+
+    def __init__(self, film: "Film | None", advance: Callable[[], None]):
+        self.film, self.advance = film, advance
+        self.first = True
+
+    def on_step(self) -> None:
+        if self.film is not None and self.first:
+            self.film.record()
+
+    def on_episode(self, episode: object) -> None:
+        self.first = False
+        self.advance()
 
 
-def held_uniformly(task: Any) -> Track:
-    """Uniform holding over the part of a trading task, by its rules."""
-    count = len(task.table.tickers)
-    rules = {"cash": task.initial_cash, "cost": task.cost, "fill": task.fill}
-    return hold(task.table, task.days, np.full(count, 1 / count), name="uniform", **rules)
-
-
-class _Film:
+class Film:
     """Pictures of an episode, written in the format of the file's ending."""
 
     def __init__(self, env: gymnasium.Env, path: Path):
@@ -194,7 +116,7 @@ class _Film:
                 f"This environment cannot be filmed: its render_mode is {env.render_mode}, "
                 "and a film needs rgb_array."
             )
-        atomic.make_place(path.parent, "--video")  # before an hour of playing
+        atomic.make_place(path.parent, "video")  # before an hour of playing
         self.env, self.path = env, path
         self.frames: list[np.ndarray] = []
 
@@ -215,3 +137,19 @@ class _Film:
         options: dict[str, Any] = {"loop": 0} if self.path.suffix == ".gif" else {}
         fps = self.env.metadata.get("render_fps", 30)
         imageio.imwrite(self.path, np.stack(self.frames), fps=fps, **options)
+
+
+@contextmanager
+def _bar(total: int, unit: str, shown: bool) -> Iterator[Callable[[], None]]:
+    with tqdm(total=total, unit=unit, disable=not shown) as bar:
+        yield lambda: bar.update() and None
+
+
+def _check_count(name: str, count: int, least: int) -> None:
+    if count < least:
+        raise UsageError(f"`{name}` must be at least {least}, got {count}.")
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < LARGEST_SEED:
+        raise UsageError(f"`seed` must lie between 0 and {LARGEST_SEED}, got {seed}.")

@@ -1,303 +1,333 @@
-"""A run is a folder: start one, resume one, read one."""
+"""A run as an object: train one, open one, and ask it anything."""
 
-import json
-import platform
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from importlib import metadata
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-import torch
-from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
-from nearsym.runs.build import (
-    build_agent,
-    build_env,
-    build_eval_env,
-    device_here,
-    has_pixels,
-    seeds_of,
-)
-from nearsym.runs.config import RunConfig, from_plain, to_plain
-from nearsym.layers.relaxation import relaxed_weights
-from nearsym.training import atomic
-from nearsym.training.allocator import keep_freed_memory
+from nearsym.groups.symmetry import Symmetry
+from nearsym.runs import train as training_runs
+from nearsym.runs.build import build_agent, device_here
+from nearsym.runs.config import RunConfig
+from nearsym.runs.configure import DEFAULT_PRESET, configure
+from nearsym.runs.evaluate import FIRST_SEED, evaluate_in_shuffled_worlds, evaluate_run
+from nearsym.runs.folder import check_data, read_config, read_rows, read_summary
+from nearsym.runs.plot import plot_curve
+from nearsym.runs.train import StopRequested, never, torch_threads
+from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
+from nearsym.tasks.registry import find_task
+from nearsym.tasks.task import Task
+from nearsym.training.callbacks import Callback, ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
-from nearsym.training.evaluate import rollouts
-from nearsym.training.log import RunLog, read_metrics
-from nearsym.training.loop import Interrupted, Trainer
-from nearsym.training.replay import Replay
-from nearsym.training.runlock import RunLock
 
-RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
+StrPath = str | PathLike[str]
 
 
-def start(config: RunConfig, folder: Path) -> dict[str, Any]:
-    """A new run in a new folder; returns its summary."""
-    _refuse_used(folder)
-    built = _build(config)  # first: a setting that cannot work leaves no folder behind
-    atomic.make_place(folder, "--out")
-    with RunLock(folder):
-        _refuse_used(folder)  # somebody may have been faster
-        data = {"data_sha256": _data_hash(built.env)}
-        plain = {"config": to_plain(config), "versions": versions()} | data
-        write_json(folder / "config.json", plain)
-        return _train(config, folder, built, resume=False)
+class Curve(NamedTuple):
+    """The evaluations of a run."""
+
+    frames: np.ndarray
+    """(evaluations,) environment steps before each."""
+    returns: np.ndarray
+    """(evaluations, episodes) returns."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(evaluations,) mean returns."""
+        return self.returns.mean(axis=1)
 
 
-def resume(folder: Path, *, frames: int | None = None) -> dict[str, Any]:
-    """Go on with a run where its last checkpoint stands, or to more frames than it had.
+def train(
+    task: str | Factory | Task,
+    *,
+    model: str | None = None,
+    variant: str | None = None,
+    obs: str | None = None,
+    agent: str | None = None,
+    preset: str = DEFAULT_PRESET,
+    frames: int | None = None,
+    seed: int = 0,
+    out: StrPath | None = None,
+    symmetry: Symmetry | str | None = None,
+    threads: int | None = None,
+    precision: str = "auto",
+    device: str = "cpu",
+    algorithm: Mapping[str, Any] | None = None,
+    network: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    progress: bool = False,
+    callbacks: Sequence[Callback] = (),
+    **options: Any,
+) -> "Run":
+    """Train an agent; returns the finished run.
 
-    A run that ended before its first checkpoint starts again.
+    `task` is a name (`nearsym.list_tasks()`), a Gymnasium id, `module:factory`, or a class or
+    function that makes an environment. What is not given comes from the `preset` for this task,
+    agent and model; by default the agent is DrQ-v2 for images and SAC for vectors, and the model
+    approx where a symmetry is declared. `symmetry` replaces what an environment declares; for
+    trading it is T or ST. `options` are those of the task (`size`, `noise`, `data`, …);
+    `algorithm`, `network` and `training` hold single settings of these sections.
+
+    The run is written to the folder `out` (by default a new one in `runs/`). Nothing is printed:
+    `progress=True` shows a bar, `callbacks` are told of evaluations and checkpoints.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/run"
+    >>> run = train("cartpole-swingup", obs="state", preset="smoke", frames=900, out=folder)
+    >>> run.summary["model"], run.summary["agent"]
+    ('approx', 'sac')
     """
-    config = read_config(folder)
-    if frames is not None:
-        _check_longer(folder, frames)
-        config = replace(config, training=replace(config.training, frames=frames))
-    finished = _summary(folder)
-    if finished is not None and finished["frames"] >= config.training.frames:
-        return finished
-    with RunLock(folder):
-        built = _build(config)
-        check_data(folder, built.env)
-        if frames is not None:  # the next --resume goes on to here too
-            saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            write_json(folder / "config.json", saved | {"config": to_plain(config)})
-        saved_something = any((folder / "checkpoints").glob("*.ckpt"))
-        begun = saved_something or (folder / "summary.json").exists()
-        return _train(config, folder, built, resume=begun)
+    given: dict[str, Any] = {"variant": variant, "obs": obs, "symmetry": symmetry} | options
+    config = configure(
+        task,
+        model=model,
+        agent=agent,
+        preset=preset,
+        frames=frames,
+        seed=seed,
+        threads=threads,
+        precision=precision,
+        device=device,
+        algorithm=algorithm,
+        network=network,
+        training=training,
+        **given,
+    )
+    sections = {"algorithm": algorithm, "network": network, "training": training}
+    chosen = given | {"agent": agent, "model": model, "preset": preset} | sections
+    folder = default_folder(config, chosen) if out is None else Path(out)
+    return start_run(config, folder, progress=progress, callbacks=callbacks)
 
 
-def _summary(folder: Path) -> dict[str, Any] | None:
-    """What a run that has come to its end once says of itself; None if that is not to be had."""
-    try:
-        return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):  # damaged: what it says can be had again by resuming
-        return None
+def start_run(
+    config: RunConfig,
+    folder: Path,
+    *,
+    progress: bool = False,
+    callbacks: Sequence[Callback] = (),
+    stop_requested: StopRequested = never,
+) -> "Run":
+    """Train by a whole configuration."""
+    shown = (ProgressBar(),) if progress else ()
+    training_runs.start(
+        config, folder, callbacks=(*shown, *callbacks), stop_requested=stop_requested
+    )
+    return Run(folder, _task=config.task)
 
 
-def _check_longer(folder: Path, frames: int) -> None:
-    """A run cannot end before where it stands."""
-    path = folder / "metrics.jsonl"
-    rows = list(read_metrics(path)) if path.is_file() else []
-    done = max((row["frames"] for row in rows), default=0)
-    if frames < done:
-        raise UsageError(f"{folder} has done {done} frames already: --frames {frames} is too few.")
+def default_folder(config: RunConfig, given: Mapping[str, Any]) -> Path:
+    """`runs/TASK-…-seedN`, named by what was given."""
+    parts = [config.task.name]
+    for name, value in given.items():
+        settings = value.items() if isinstance(value, Mapping) else [(name, value)]
+        parts += [part for key, v in settings if (part := _named(key, v))]
+    plain = "-".join(part.replace("/", "_").replace(":", "_") for part in parts)
+    return Path("runs") / f"{plain}-seed{config.seed}"
 
 
-def read_config(folder: Path) -> RunConfig:
-    """The configuration of a run folder."""
-    path = folder / "config.json"
-    if not path.is_file():
-        raise UsageError(f"{folder} is no run: it has no config.json.")
-    try:
-        return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is damaged: {error!r}.") from error
+def _named(name: str, value: Any) -> str:
+    if value is None or value is False or (name, value) == ("preset", DEFAULT_PRESET):
+        return ""
+    if value is True:
+        return name
+    if isinstance(value, int | float):
+        return f"{name}{value:g}"
+    return Path(value).stem if isinstance(value, str | PathLike) else name
 
 
-def load_agent(
-    folder: Path, *, checkpoint: str = "best", env: gymnasium.Env | None = None
-) -> tuple[RunConfig, Agent, gymnasium.Env]:
-    """The configuration, agent and environment of a run, with the weights of a checkpoint."""
-    config = read_config(folder)
-    state, _ = CheckpointStore(folder / "checkpoints").load(checkpoint)
-    env = build_env(config.task) if env is None else env
-    agent = build_agent(replace(config, device=device_here(config.device)), env)
-    agent.load_weights(state["agent"])
-    return config, agent, env
+class Run:
+    """A run folder: its configuration, its results, its agent.
 
+    A run of one's own environment is opened with the class or function that makes it
+    (`task=MyEnv`); where that has a name, `module:factory`, `trust_task=True` lets it be imported.
+    Opening any other run imports nothing that the folder names.
+    """
 
-def versions() -> dict[str, str]:
-    """What the numbers of a run may depend on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in RECORDED:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # an extra that is not installed
-            continue
-    return found
+    def __init__(
+        self,
+        path: StrPath,
+        task: str | Factory | None = None,
+        *,
+        trust_task: bool = False,
+        _task: Task | None = None,
+    ):
+        self.path = Path(path)
+        config = read_config(self.path)
+        if _task is None:
+            _task = _opened(config.task, task, trust_task)
+        self.config: RunConfig = replace(config, task=_task)
+        """Everything that defines the run."""
 
+    @property
+    def task(self) -> Task:
+        """The world that it was trained in."""
+        return self.config.task
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """A JSON file that is either the old one or the whole new one."""
-    with atomic.clear_errors("Writing the run", path.parent):
-        atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the run says of itself at its end."""
+        found = read_summary(self.path)
+        if found is None:
+            raise UsageError(f"{self.path} has not come to its end: go on with it by `resume`.")
+        return found
 
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """Every line of the log, as CONTRACTS names its keys: frames, train/…, eval/…, relaxed/…."""
+        return read_rows(self.path)
 
-def _refuse_used(folder: Path) -> None:
-    """A run starts where nothing is, or only what a run that was killed at once has left."""
-    with atomic.clear_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
-        found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
-    if used:
-        raise UsageError(
-            f"{folder} exists already. Continue it with --resume {folder}, or choose another --out."
+    def curve(self) -> Curve:
+        """The returns of every evaluation so far."""
+        rows = [row for row in self.metrics if "eval/returns" in row]
+        frames = np.array([row["frames"] for row in rows], dtype=np.int64)
+        return Curve(frames, np.array([row["eval/returns"] for row in rows], dtype=np.float64))
+
+    def relaxed_weights(self) -> dict[str, np.ndarray]:
+        """Layer to its relaxed weights at every evaluation, (evaluations, filters, elements, …)."""
+        rows = [row for row in self.metrics if "eval/returns" in row]
+        names = [name for name in (rows[0] if rows else {}) if name.startswith("relaxed/")]
+        return {
+            name.removeprefix("relaxed/"): np.array([row[name] for row in rows]) for name in names
+        }
+
+    def plot(self, path: StrPath | None = None) -> Any:
+        """The learning curve as a matplotlib figure, also written to a file if one is named."""
+        title = self.task.name if self.task.variant is None else f"{self.task.name} {self.task.variant}"
+        return plot_curve(self.curve(), path, title=f"{title}, {self.config.network.model}")
+
+    def evaluate(
+        self,
+        episodes: int = 50,
+        *,
+        noise: float | None = None,
+        checkpoint: str = "best",
+        sample: bool = False,
+        seed: int = FIRST_SEED,
+        video: StrPath | None = None,
+        progress: bool = False,
+    ) -> dict[str, Any]:
+        """Returns of whole episodes: `return_mean`, its 95 % interval `return_ci95`, `returns`, ….
+
+        Trading is played on the test part, with the daily value and costs of every episode and
+        the baselines beside it.
+        """
+        return evaluate_run(
+            self,
+            episodes=episodes,
+            noise=noise,
+            checkpoint=checkpoint,
+            sample=sample,
+            seed=seed,
+            video=None if video is None else Path(video),
+            progress=progress,
         )
 
+    def evaluate_shuffled(self, worlds: int = 50, **options: Any) -> dict[str, Any]:
+        """Trading: the excess over holding in test periods that cannot be predicted."""
+        return evaluate_in_shuffled_worlds(self, worlds=worlds, **options)
 
-def _data_hash(env: gymnasium.Env) -> str | None:
-    """The hash of the prices that a run trades on; None for tasks without data."""
-    table = getattr(env.unwrapped, "table", None)
-    return None if table is None else table.sha256
+    def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
+        """The action for an observation, or one for each of a batch, in the environment's units."""
+        agent, env = self._player
+        own_obs, own_action = own_spaces(env)
+        obs = np.asarray(obs)
+        single = obs.shape == own_obs.shape
+        batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
+        if batch.shape[1:] != own_obs.shape:
+            raise UsageError(
+                f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "
+                f"got {obs.shape}."
+            )
+        unit = agent.policy(batch, sample=sample)
+        actions = own_action.low + (unit + 1) / 2 * (own_action.high - own_action.low)
+        return actions[0] if single else actions
 
+    def audit(
+        self,
+        *,
+        samples: int = 500,
+        seed: int = 0,
+        epsilon: float = 0.5,
+        checkpoint: str = "best",
+        progress: bool = False,
+    ) -> Any:
+        """How equivariant the trained agent is, and the world it lives in."""
+        from nearsym.audits.audit import audit_agent_in
 
-def check_data(folder: Path, env: gymnasium.Env) -> None:
-    """Prices that have changed since the run began would make it another run."""
-    plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if plain.get("data_sha256") != _data_hash(env):
-        raise UsageError(
-            f"The prices are not those that {folder} was trained on: their hash has changed. "
-            "Put the old file back, or start a new run."
-        )
+        with torch_threads(self.config.threads), closing(self.task.make("test")) as env:
+            agent = self.load_agent(checkpoint, env)
+            return audit_agent_in(
+                env,
+                agent.networks,
+                agent.policy,
+                discount=self.config.training.discount,
+                samples=samples,
+                seed=seed,
+                epsilon=epsilon,
+                progress=progress,
+            )
 
-
-class _Built(NamedTuple):
-    """What a configuration stands for."""
-
-    env: gymnasium.Env
-    eval_env: gymnasium.Env
-    agent: Agent
-
-
-def _build(config: RunConfig) -> _Built:
-    torch.set_num_threads(config.threads)
-    keep_freed_memory()
-    env = build_env(config.task)
-    return _Built(env, build_eval_env(config.task), build_agent(config, env))
-
-
-def _train(config: RunConfig, folder: Path, built: _Built, *, resume: bool) -> dict[str, Any]:
-    env, eval_env, agent = built
-    on_disk = folder / "replay" if config.training.replay == "disk" else None
-    replay = new_replay(config, env, on_disk)
-    store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")
-    saved, frames = store.load_latest() if resume else (None, 0)
-    log = RunLog(folder, position=saved["log"] if saved else 0, frames=frames)
-    seeds = seeds_of(config.seed)
-    with _stop_on_signals() as stop_requested:
-        trainer = Trainer(
-            env=env,
-            agent=agent,
-            replay=replay,
-            evaluate=partial(_evaluate, config, agent, eval_env, seeds["evaluation"]),
-            log=log,
-            store=store,
-            config=config.training,
-            rng=np.random.default_rng(seeds["replay"]),
-            first_seed=seeds["environment"],
-            arithmetic={"threads": config.threads, "precision": config.precision},
+    def resume(
+        self,
+        frames: int | None = None,
+        *,
+        progress: bool = False,
+        callbacks: Sequence[Callback] = (),
+        stop_requested: StopRequested = never,
+    ) -> "Run":
+        """Go on where the last checkpoint stands, or to more frames; returns the run."""
+        shown = (ProgressBar(),) if progress else ()
+        training_runs.resume(
+            self.config,
+            self.path,
+            frames=frames,
+            callbacks=(*shown, *callbacks),
             stop_requested=stop_requested,
         )
-        if saved is not None:
-            trainer.load_state_dict(saved)
-        _announce(config, agent, folder, frames)
-        try:
-            with _progress(config.training.frames, frames) as bar:
-                state = trainer.run(bar)
-        except Interrupted as stop:
-            raise Interrupted(f"{stop} Go on with: nearsym train --resume {folder}") from None
-        finally:
-            log.close()
-    summary = {
-        "task": config.task.name,
-        "variant": config.task.variant,
-        "model": config.network.model,
-        "agent": config.agent,
-        "seed": config.seed,
-        "frames": state.frames,
-        "seconds": state.seconds,
-        "best_return": state.best_return,
-        "final_return": state.final_return,
-        "parameters": agent.networks.parameter_counts(),
-        "run": str(folder),
-    }
-    write_json(folder / "summary.json", summary)
-    return summary
+        return Run(self.path, _task=self.task)
+
+    def export(self, path: StrPath, *, checkpoint: str = "best") -> dict[str, Any]:
+        """The policy as one ONNX file, from raw observations to actions in the environment's units;
+        checked against PyTorch on the spot."""
+        from nearsym.integrations.onnx import export_policy
+
+        with closing(self.task.make("test")) as env:
+            agent = self.load_agent(checkpoint, env)
+            obs_space, action_space = own_spaces(env)
+            return export_policy(
+                agent.networks, Path(path), obs_space=obs_space, action_space=action_space
+            )
+
+    def load_agent(self, checkpoint: str = "best", env: gymnasium.Env | None = None) -> Agent:
+        """The trained agent, with the weights of the best checkpoint or the last."""
+        state, _ = CheckpointStore(self.path / "checkpoints").load(checkpoint)
+        made = self.task.make("test") if env is None else env
+        config = replace(self.config, device=device_here(self.config.device))
+        agent = build_agent(config, made)
+        agent.load_weights(state["agent"])
+        return agent
+
+    @cached_property
+    def _player(self) -> tuple[Agent, gymnasium.Env]:
+        env = self.task.make("test")
+        check_data(self.path, self.task, env)
+        return self.load_agent("best", env), env
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}: {self.task.name}, {self.config.network.model})"
 
 
-def new_replay(config: RunConfig, env: gymnasium.Env, folder: Path | None) -> Replay:
-    """The empty replay of a run, in memory or in a folder."""
-    space, action = env.observation_space, env.action_space
-    assert space.shape is not None
-    assert action.shape is not None
-    training = config.training
-    pixels = len(space.shape) == 3
-    return Replay(
-        capacity=training.replay_capacity,
-        obs_shape=space.shape,
-        obs_dtype=space.dtype,
-        action_size=action.shape[0],
-        nstep=training.nstep,
-        discount=training.discount,
-        frame_stack=config.task.frame_stack if pixels and has_pixels(config.task.name) else 1,
-        folder=folder,
-    )
-
-
-def _evaluate(
-    config: RunConfig,
-    agent: Agent,
-    env: gymnasium.Env,
-    seed: int,
-    on_step: Callable[[], None],
-) -> dict[str, Any]:
-    """Returns of the mean policy on the same starts every time, and every relaxed weight."""
-    count = config.training.eval_episodes
-    episodes = rollouts(agent.policy, env, episodes=count, seed=seed, on_step=on_step)
-    weights = {
-        f"relaxed/{part}.{name}": weight
-        for part, network in agent.networks.parts.items()
-        for name, weight in relaxed_weights(network).items()
-    }
-    return {"eval/returns": [episode.total for episode in episodes]} | weights
-
-
-def _progress(total: int, done: int) -> tqdm:
-    """A live bar on a terminal; in a log file a line every half minute."""
-    return tqdm(
-        total=total, initial=done, unit="frame", mininterval=0.2 if sys.stderr.isatty() else 30
-    )
-
-
-def _announce(config: RunConfig, agent: Agent, folder: Path, frames: int) -> None:
-    counts = ", ".join(f"{k} {v:,}" for k, v in agent.networks.parameter_counts().items())
-    verb = f"Going on at frame {frames}" if frames else "Training"
-    task = config.task.name + (f" ({config.task.variant})" if config.task.variant else "")
-    print(
-        f"{verb}: {task}, {config.agent}, {config.network.model}; parameters: {counts}; "
-        f"{config.precision}, {config.threads} thread(s); {folder}",
-        file=sys.stderr,
-    )
-
-
-@contextmanager
-def _stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C and SIGTERM into a request that the loop answers with a checkpoint."""
-    requested: list[int] = []
-
-    def request(number: int, frame: object) -> None:
-        if requested:  # a second Ctrl-C means now
-            raise KeyboardInterrupt
-        requested.append(number)
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
-    previous = {number: signal.signal(number, request) for number in numbers}
-    try:
-        yield lambda: bool(requested)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+def _opened(saved: Task, given: str | Factory | None, trust_task: bool) -> Task:
+    if isinstance(saved, CustomTask):
+        return reopened(saved, given, trust_task)
+    if given is not None and find_task(given).name != saved.name:
+        raise UsageError(f"This run was trained on {saved.name}, not on the `task` {given}.")
+    return saved

@@ -85,9 +85,7 @@ class CustomTask:
         on_episode: Callable[[Episode], None],
     ) -> dict[str, Any]:
         options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(
-            play(policy, env, episodes=episodes, seed=seed, sample=sample, **options)
-        )
+        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
         env = self.make_plain(render_mode=render_mode)
@@ -145,14 +143,32 @@ def adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
             f"empty; got actions of the shape {action.shape} and observations of {obs.shape}."
         )
     if not (np.all(action.low == -1) and np.all(action.high == 1)):
-        env = gymnasium.wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
+        env = UnitActions(env, np.float32(-1), np.float32(1))
     if len(obs.shape) == 3 and obs.dtype != np.uint8:
         raise UsageError(f"{name} must show images as uint8, got {obs.dtype}.")
     if len(obs.shape) == 1 and obs.dtype != np.float32:
         single = np.float32  # Gymnasium's DtypeObservation does the same with a warning
         space = gymnasium.spaces.Box(obs.low.astype(single), obs.high.astype(single), dtype=single)
-        env = gymnasium.wrappers.TransformObservation(env, lambda x: x.astype(single), space)
+        env = SingleObservations(env, lambda x: x.astype(single), space)
     return env
+
+
+class UnitActions(gymnasium.wrappers.RescaleAction):
+    """Actions in [−1, 1]ⁿ around an environment that has other units."""
+
+
+class SingleObservations(gymnasium.wrappers.TransformObservation):
+    """Observations in float32 around an environment that shows other numbers."""
+
+
+def own_spaces(env: gymnasium.Env) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
+    """The spaces of observations and actions in the units of the environment's author."""
+    while isinstance(env, UnitActions | SingleObservations):
+        env = env.env
+    observation, action = env.observation_space, env.action_space
+    assert isinstance(observation, gymnasium.spaces.Box)
+    assert isinstance(action, gymnasium.spaces.Box)
+    return observation, action
 
 
 def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) -> gymnasium.Env:

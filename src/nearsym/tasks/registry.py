@@ -109,9 +109,7 @@ def register() -> None:
             )
     trading = f"{NAMESPACE}/{TradingTask.name}-v0"
     if trading not in gymnasium.registry:
-        gymnasium.register(
-            trading, entry_point="nearsym.tasks.trading.environment:make_trading"
-        )
+        gymnasium.register(trading, entry_point="nearsym.tasks.trading.environment:make_trading")
 
 
 def plain_name(task: str) -> str:

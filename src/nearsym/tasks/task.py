@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import gymnasium
 import numpy as np
 
-
 from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
 
 Part = Literal["train", "validation", "test"]
@@ -23,6 +22,8 @@ class Traits(NamedTuple):
     """Whether observations are images."""
     symmetric: bool
     """Whether a symmetry is declared."""
+    time: bool = False
+    """Whether observations are windows of time."""
 
 
 class Policy(Protocol):

@@ -127,9 +127,7 @@ class ControlTask:
         on_episode: Callable[[Episode], None],
     ) -> dict[str, Any]:
         options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(
-            play(policy, env, episodes=episodes, seed=seed, sample=sample, **options)
-        )
+        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
 
 
 def _paper(task: ControlTask, agent: str) -> Settings:

@@ -56,7 +56,7 @@ class TradingTask:
             raise unknown_name("symmetry of time", self.symmetry, TIME_KINDS)
 
     def traits(self) -> Traits:
-        return Traits(images=False, symmetric=self.symmetry is not None)
+        return Traits(images=False, symmetric=self.symmetry is not None, time=True)
 
     def suited_to(self, agent: str | None) -> Self:
         return self
@@ -147,9 +147,7 @@ class TradingTask:
         """Returns of the sampled policy, the daily value and costs of every episode, and the
         baselines beside it; the mean policy is an extra row."""
         infos: dict[str, Any] = {"seed": seed, "keep_infos": True, "on_step": on_step}
-        played = play(
-            policy, env, episodes=episodes, sample=True, on_episode=on_episode, **infos
-        )
+        played = play(policy, env, episodes=episodes, sample=True, on_episode=on_episode, **infos)
         (mean_policy,) = play(policy, env, episodes=1, sample=False, **infos)
         market = _market(env)
         name = label if label == "none" else f"{label} {market.symmetry.kind}"
