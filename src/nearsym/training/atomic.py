@@ -40,7 +40,7 @@ class DiskError(RunError):
 
 
 @contextlib.contextmanager
-def clear_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[None]:
+def explain_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[None]:
     """Turn an `OSError` inside the block into a `DiskError` that a person can act on."""
     try:
         yield
@@ -51,7 +51,7 @@ def clear_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[Non
 
 def make_place(folder: Path, option: str) -> None:
     """Make the folder that a person named with an option, with its parents."""
-    with clear_errors("Making the folder", folder, advice=TRY_AGAIN):
+    with explain_errors("Making the folder", folder, advice=TRY_AGAIN):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:

@@ -68,7 +68,7 @@ class CheckpointStore:
         After a failure at any point the checkpoints from before are intact and load.
         """
         packed = {"frames": int(frames), "state": pack(state)}
-        with atomic.clear_errors("Saving a checkpoint", self.folder):
+        with atomic.explain_errors("Saving a checkpoint", self.folder):
             if not self._prepared:  # once: a run folder that vanishes later is an error
                 atomic.make_folder(self.folder)
                 self._prepared = True

@@ -33,7 +33,7 @@ class RunLog:
             self._scalars = _scalars(folder / "tb", frames)
 
     def _clear_errors(self) -> Any:
-        return atomic.clear_errors("Writing metrics", self.folder)
+        return atomic.explain_errors("Writing metrics", self.folder)
 
     def write(self, frames: int, metrics: dict[str, Any]) -> None:
         """One line of metrics at a number of frames."""

@@ -56,6 +56,14 @@ class TrainingConfig:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
+def check_learns(config: TrainingConfig) -> None:
+    if config.frames < config.seed_frames:
+        raise UsageError(
+            f"`frames` {config.frames} ends before the first update: the first "
+            f"{config.seed_frames} (`training.seed_frames`) only fill the replay."
+        )
+
+
 class DivergedError(RunError):
     """Training met a number that is not finite."""
 
@@ -118,6 +126,7 @@ class Trainer:
         first_seed: int,
         arithmetic: dict[str, Any],
         stop_requested: Callable[[], bool] = lambda: False,
+        callbacks: Any = (),
     ):
         self.env, self.agent, self.replay = env, agent, replay
         self.evaluate, self.log, self.store = evaluate, log, store
@@ -128,7 +137,8 @@ class Trainer:
         self.obs: np.ndarray | None = None
         self._shown: dict[str, str] = {}
 
-    def run(self, bar: tqdm) -> LoopState:
+    def run(self, bar: tqdm | None = None) -> LoopState:
+        bar = tqdm(disable=True) if bar is None else bar
         """Train to the end, or to the next request to stop."""
         if self.obs is None:
             self._start_episode(seed=self.first_seed)

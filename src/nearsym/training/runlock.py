@@ -19,7 +19,7 @@ class RunLock:
 
     def __init__(self, folder: Path):
         self.path = Path(folder) / "lock"
-        with atomic.clear_errors("Locking the run", Path(folder), advice=atomic.TRY_AGAIN):
+        with atomic.explain_errors("Locking the run", Path(folder), advice=atomic.TRY_AGAIN):
             fd = atomic.open_file(self.path)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
