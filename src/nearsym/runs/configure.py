@@ -1,0 +1,105 @@
+"""From what somebody asked for to the whole configuration of a run."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import torch
+
+from nearsym.errors import UsageError
+from nearsym.runs.build import resolve_precision
+from nearsym.runs.config import RunConfig, with_settings
+from nearsym.runs.presets import preset_config
+from nearsym.tasks.custom import Factory
+from nearsym.tasks.registry import find_task, options_of
+from nearsym.tasks.task import Task, Traits
+
+DEFAULT_PRESET = "laptop"
+
+
+def configure(
+    task: str | Factory | Task,
+    *,
+    model: str | None = None,
+    agent: str | None = None,
+    preset: str = DEFAULT_PRESET,
+    frames: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    precision: str = "auto",
+    device: str = "cpu",
+    algorithm: Mapping[str, Any] | None = None,
+    network: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> RunConfig:
+    """The configuration of a run: what was given, and the preset for everything else.
+
+    `options` are those of the task; `algorithm`, `network` and `training` hold single settings of
+    these sections. Options that are None count as not given.
+
+    >>> configure("cartpole-swingup", obs="state", preset="smoke", network={"hidden": 8}).agent
+    'sac'
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    found = find_task(task, **given).suited_to(agent)
+    given = {name: getattr(found, name) for name in {*given, *_changed(task)}}
+    found.check_given(given)
+    traits = found.traits()
+    agent = _agent(agent, traits)
+    model = ("approx" if traits.symmetric else "none") if model is None else model
+    config = preset_config(preset, found, agent, model)
+    config = with_settings(config, "task", given)
+    config = with_settings(config, "algorithm", {} if algorithm is None else algorithm)
+    config = with_settings(config, "network", {} if network is None else network)
+    length = {} if frames is None else {"frames": frames}
+    config = with_settings(config, "training", length | dict(training or {}))
+    _check_network(config, () if network is None else network, traits)
+    return replace(
+        config,
+        seed=seed,
+        threads=torch.get_num_threads() if threads is None else threads,
+        precision=_precision(precision, found, device),
+        device=device,
+    )
+
+
+def _changed(task: Any) -> list[str]:
+    """The options that a task which is a value already was given."""
+    if isinstance(task, str) or not hasattr(task, "kind"):
+        return []
+    known = options_of(type(task))
+    return [f.name for f in fields(task) if f.name in known and getattr(task, f.name) != f.default]
+
+
+def _agent(agent: str | None, traits: Traits) -> str:
+    if agent == "sac" and traits.images:
+        raise UsageError(
+            "SAC reads vectors, and this task shows images: use `agent='drqv2'`, or `obs='state'` "
+            "where the task has it."
+        )
+    if agent is not None:
+        return agent
+    return "drqv2" if traits.images else "sac"
+
+
+def _check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
+    """Refuse what would otherwise be ignored without a word."""
+    model, steerable = config.network.model, config.network.layers == "steerable"
+    for name in ("filters", "relax"):
+        if name in given and model != "approx":
+            raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
+    if steerable and model in ("none", "sit"):
+        raise UsageError(f"`layers='steerable'` needs a group; the model {model} has none.")
+    if steerable and "relax" in given:
+        raise UsageError("`relax` is about group layers; steerable ones are relaxed in one way.")
+    if traits.time and (steerable or "relax" in given):
+        raise UsageError(
+            f"`layers` and `relax` are about groups of images; {config.task.name} has none."
+        )
+
+
+def _precision(precision: str, task: Task, device: str) -> str:
+    if task.rounds_away and precision == "auto":
+        return "fp32"
+    return resolve_precision(precision, device)
