@@ -16,7 +16,7 @@ from nearsym.tasks.craft.dynamics import EPISODE, FARTHEST, FASTEST
 
 SIZES = (8, 1024)
 """Smallest and largest picture, in pixels."""
-SLACK = 1e-6
+LIMIT = 1 + 1e-6
 """How far an action may leave [−1, 1] by rounding; it is then put back on the edge."""
 
 
@@ -99,6 +99,9 @@ def check_state(state: Mapping[str, np.ndarray], frames: tuple[int, ...] | None)
             raise UsageError(f"The state's {name} lies within ±{bound:g}, got {values.tolist()}.")
     if not 0 <= state["steps"] <= EPISODE:
         raise UsageError(f"The state's steps lie from 0 to {EPISODE}, got {state['steps']}.")
+    spare, half = (int(word) for word in state["random"][4:])
+    if spare > 1 or half >= 2**32:
+        raise UsageError(f"This is no state of random numbers: {state['random']}. {_HINT}")
 
 
 def _check_entry(

@@ -31,7 +31,6 @@ VIDEO_SIZE = 256
 NAMES = ("x", "y", "velocity x", "velocity y")
 """The coordinates of a state, and the entries of the observation."""
 ACTIONS = ("box", "disc")
-_LIMIT = 1.0 + checks.SLACK
 
 
 class CraftEnv(gym.Env):
@@ -183,13 +182,14 @@ class CraftEnv(gym.Env):
         if self._steps >= EPISODE:
             raise UsageError("The episode has not begun or is over: call reset() before step().")
         ax, ay = checks.numbers(action, (2,)).tolist()
+        limit = checks.LIMIT
         if self._disc:
             square = ax * ax + ay * ay
-            if not square <= 2 * _LIMIT**2:  # true for NaN too
+            if not square <= 2 * limit**2:  # true for NaN too
                 raise checks.outside([ax, ay], disc=True)
             size = math.sqrt(max(square, 1.0))
             return ax / size, ay / size
-        if not (-_LIMIT <= ax <= _LIMIT and -_LIMIT <= ay <= _LIMIT):
+        if not (-limit <= ax <= limit and -limit <= ay <= limit):
             raise checks.outside([ax, ay], disc=False)
         return min(max(ax, -1.0), 1.0), min(max(ay, -1.0), 1.0)
 

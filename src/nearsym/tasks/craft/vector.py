@@ -105,11 +105,10 @@ class CraftVectorEnv(gym.vector.VectorEnv):
         ax, ay = np.ascontiguousarray(values.T)
         if self._disc:
             square = ax * ax + ay * ay
-            self._refuse(values, square <= 2 * (1 + checks.SLACK) ** 2)
+            self._refuse(values, square <= 2 * checks.LIMIT**2)
             size = np.sqrt(np.maximum(square, 1.0))
             return ax / size, ay / size
-        limit = 1 + checks.SLACK
-        self._refuse(values, (np.abs(ax) <= limit) & (np.abs(ay) <= limit))
+        self._refuse(values, np.abs(values).max(axis=1) <= checks.LIMIT)
         return np.clip(ax, -1.0, 1.0), np.clip(ay, -1.0, 1.0)
 
     def _refuse(self, values: np.ndarray, fine: Bool[np.ndarray, "envs"]) -> None:
