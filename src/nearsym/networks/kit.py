@@ -17,7 +17,7 @@ from nearsym.groups.representation import Representation, regular, trivial_of
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.steerable import SteerableConv2d
 
 MODELS = ("none", "exact", "approx", "rpp", "sit")

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.layers.init import orthogonal_
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.temporal import TemporalReadout, TranslationConv1d
 
