@@ -91,12 +91,12 @@ class EquivariantLayer(Protocol):
 
     @property
     def in_action(self) -> Any:
-        """A `nearsym.groups.Action` on the input."""
+        """A `nearsym.groups.Action` on the input, or None where no exact one is known."""
         ...
 
     @property
     def out_action(self) -> Any:
-        """A `nearsym.groups.Action` on the output."""
+        """A `nearsym.groups.Action` on the output, or None where no exact one is known."""
         ...
 
 
