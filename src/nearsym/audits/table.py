@@ -12,7 +12,7 @@ def audit_table(result: dict[str, Any]) -> str:
     `result` is what `as_json` of an audit gives. `task` or `run`, `variant` and `action_repeat`, if
     a caller adds them, go into the first line.
     """
-    lines = [_title(result), f"Verdict: {_verdict(result)}", ""]
+    lines = [_title(result), _verdict(result), ""]
     lines += _rows(result)
     lines += _regions(result)
     lines += _starts(result)
@@ -36,11 +36,9 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def _verdict(result: dict[str, Any]) -> str:
-    return (
-        result["reason"]
-        if result["verdict"] is None
-        else (f"{result['verdict']}. {result['reason']}")
-    )
+    if result["verdict"] is None:
+        return result["reason"]
+    return f"Verdict: {result['verdict']}. {result['reason']}"
 
 
 def _rows(result: dict[str, Any]) -> list[str]:
