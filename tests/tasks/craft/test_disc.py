@@ -6,12 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.planar import rotation
 from nearsym.tasks.craft.environment import CraftEnv
 
 MIRROR = np.diag([-1.0, 1.0])
 number = st.floats(-4.0, 4.0)
 power = st.floats(-1.0, 1.0)
+
+
+def rotation(angle):
+    """As exact as cosines are: not rounded to a quarter turn where it is near one."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.array([[cos, -sin], [sin, cos]])
 
 
 def moved_by(matrix, state):
