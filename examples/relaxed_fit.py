@@ -17,14 +17,13 @@ from torch import Tensor, nn
 
 from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import plane_of, trivial_of
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.measures.equivariance import equivariance_error, stabilizer
 
 GROUP = dihedral(4)
-POINTS = plane_of(GROUP)
+POINTS = GROUP.vector()
 
 
 def target(points: Tensor, bump: float) -> Tensor:
@@ -41,7 +40,7 @@ def network(relaxed: bool, channels: int = 24) -> nn.Module:
         nn.SiLU(),
         GroupLinear(GROUP, channels, channels, relaxed=relaxed),
         nn.SiLU(),
-        ProjectLinear(trivial_of(GROUP), channels, relaxed=relaxed),
+        ProjectLinear(GROUP.trivial(), channels, relaxed=relaxed),
     )
 
 

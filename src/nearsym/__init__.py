@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nearsym import tasks as tasks
     from nearsym import theory as theory
     from nearsym import training as training
-    from nearsym.audits.audit import audit as audit
+    from nearsym.audits.any_environment import audit as audit
     from nearsym.errors import RunError as RunError
     from nearsym.errors import UsageError as UsageError
     from nearsym.groups.declared import Declared as Declared
@@ -48,7 +48,7 @@ _HOMES = {
     "RunError": "nearsym.errors",
     "Symmetry": "nearsym.groups.symmetry",
     "UsageError": "nearsym.errors",
-    "audit": "nearsym.audits.audit",
+    "audit": "nearsym.audits.any_environment",
     "equivariance_error": "nearsym.measures.equivariance",
     "train": "nearsym.runs.run",
 }

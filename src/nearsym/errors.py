@@ -34,6 +34,15 @@ def unknown_name(kind: str, name: object, choices: Iterable[str]) -> UsageError:
     "Unknown task 'cartpol'. Did you mean 'cartpole'? Choose from: acrobot, cartpole."
     """
     names = sorted(choices)
-    nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    hint = did_you_mean(name, names)
     return UsageError(f"Unknown {kind} {name!r}.{hint} Choose from: {', '.join(names)}.")
+
+
+def did_you_mean(name: object, choices: Iterable[str]) -> str:
+    """The hint for a mistyped name, with a space before it; empty where no name is near.
+
+    >>> did_you_mean("cartpol", ["acrobot", "cartpole"])
+    " Did you mean 'cartpole'?"
+    """
+    nearest = difflib.get_close_matches(str(name), sorted(choices), n=1, cutoff=0.5)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""

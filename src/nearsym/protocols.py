@@ -5,8 +5,8 @@ environment itself or on a `gymnasium.Wrapper` around it; `layer_of` finds the o
 them.
 """
 
-from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import gymnasium
 import numpy as np
@@ -33,12 +33,17 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
-class Movable(Resumable, Protocol):
-    """Its states can be moved by the group: an audit compares steps from s and g·s."""
+class Transforming(Protocol):
+    """Knows how the group moves its states."""
 
     def transform(self, g: int, state: State) -> State:
-        """g·s."""
+        """g·s, for the element with index g."""
         ...
+
+
+@runtime_checkable
+class Movable(Resumable, Transforming, Protocol):
+    """Its states can be set and moved: an audit can compare a step from s with one from g·s."""
 
 
 @runtime_checkable
@@ -52,12 +57,25 @@ class Observing(Protocol):
 class HasCoordinates(Protocol):
     """Names the coordinates in which its states are compared."""
 
-    angles: tuple[str, ...]
-    """The coordinates that are equal to themselves mod 2π."""
-
     def coordinates(self, state: State) -> Mapping[str, float]:
         """Name to number."""
         ...
+
+
+@runtime_checkable
+class HasAngles(HasCoordinates, Protocol):
+    """Some of its coordinates are angles."""
+
+    angles: tuple[str, ...]
+    """The coordinates that are equal to themselves mod 2π."""
+
+
+@runtime_checkable
+class LocatesCoordinates(HasCoordinates, Protocol):
+    """Some of its coordinates are entries of the state, whose sign an audit can turn."""
+
+    coordinate_places: Mapping[str, tuple[str, int]]
+    """Name of a coordinate to key and flat index in the state."""
 
 
 @runtime_checkable
@@ -73,19 +91,19 @@ class EquivariantLayer(Protocol):
 
     @property
     def in_action(self) -> Any:
-        """A `nearsym.groups.Action` on the input."""
+        """A `nearsym.groups.Action` on the input, or None where no exact one is known."""
         ...
 
     @property
     def out_action(self) -> Any:
-        """A `nearsym.groups.Action` on the output."""
+        """A `nearsym.groups.Action` on the output, or None where no exact one is known."""
         ...
 
 
 Offer = TypeVar("Offer")
 
 
-def layer_of(env: gymnasium.Env, offer: type[Offer]) -> Offer | None:
+def layer_of(env: gymnasium.Env, offer: Callable[..., Offer]) -> Offer | None:
     """The outermost layer of an environment (a wrapper, or the environment itself) that offers
     something; None where none does.
 
@@ -94,9 +112,10 @@ def layer_of(env: gymnasium.Env, offer: type[Offer]) -> Offer | None:
     True
     """
     layer: Any = env
+    protocol: Any = offer  # `type[Offer]` would say it better, but mypy takes no protocol for that
     while True:
-        if isinstance(layer, offer):
-            return cast(Offer, layer)
+        if isinstance(layer, protocol):
+            return layer
         if not isinstance(layer, gymnasium.Wrapper):
             return None
         layer = layer.env

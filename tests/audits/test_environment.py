@@ -339,8 +339,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"samples": 5}, "100 samples or more, got 5"),
-            ({"epsilon": -1.0}, "positive number of mean steps, got -1"),
+            ({"samples": 5}, "`samples` must be at least 100, got 5"),
+            ({"epsilon": -1.0}, "`epsilon` is a positive number of mean steps, got -1"),
         ],
     )
     def test_options(self, linear_world, options, message):

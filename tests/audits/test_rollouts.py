@@ -4,9 +4,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from nearsym.audits.offers import longest_episode
 from nearsym.audits.policies import uniform
 from nearsym.audits.rollouts import audit_rollouts
-from nearsym.audits.simulator import longest_episode
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction
 from nearsym.groups.symmetry import Symmetry

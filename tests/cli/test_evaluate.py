@@ -3,7 +3,7 @@
 import pytest
 
 MISTAKES = {
-    "no run": (["eval"], "The following arguments are required: RUN"),
+    "no run": (["eval"], "RUN is missing: a run folder. See nearsym eval --help."),
     "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
     "no episodes": (["eval", "nowhere", "--episodes", "0"], "--episodes must be at least 1, got 0"),
     "a negative seed": (["eval", "nowhere", "--seed", "-5"], "--seed must lie between 0 and"),

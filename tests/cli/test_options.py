@@ -1,113 +1,70 @@
-"""Dataclasses as command-line options."""
+"""What is known about the fields of a dataclass as options."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import pytest
+import tyro
 
-from nearsym.cli.options import Positional, parse
-from nearsym.errors import UsageError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Paint:
-    """Paint a wall, 100 % covered.
-
-    tool paint kitchen
-    """
-
-    wall: Positional[str]
-    """which wall"""
-    colour: Literal["red", "green"] = "red"
-    """what it becomes, 50 % brighter"""
-    coats: int = 1
-    """how often"""
-    gloss: float | None = None
-    """how shiny"""
-    dry_run: bool = False
-    """only say so"""
+from nearsym.cli.options import Positional, flags_of, groups_of, options_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rest:
-    """Do nothing."""
+class Small:
+    """Small things."""
 
-    minutes: Positional[int | None] = None
-    """how long"""
-
-
-COMMANDS = {"paint": Paint, "rest": Rest}
+    tiny_part: int = 1
+    """a part"""
+    on: bool = True
 
 
-def read(*argv):
-    return parse("tool", "A tool.", COMMANDS, argv)
+@dataclass(frozen=True, kw_only=True)
+class Large:
+    """Large things."""
+
+    what: Positional[str]
+    where: Path = Path()
+    size: Literal["s", "l"] | None = None
+    range: tuple[int, float] = (1, 2.0)
+    small: Small = field(default_factory=Small)
+    computed: int = field(default=3, init=False)
 
 
-def test_defaults():
-    assert read("paint", "hall") == ("paint", Paint(wall="hall"), False)
-    assert read("rest") == ("rest", Rest(), False)
+def test_flags_in_the_order_of_the_fields():
+    options = options_of(Large)
+    flags = ["WHAT", "--where", "--size", "--range", "--small.tiny-part", "--small.on"]
+    assert [option.flag for option in options.values()] == flags
+    assert set(flags_of(options)) == {*flags[1:], "--small.no-on"}
+    assert options["size"].choices == ("s", "l")
+    assert options["range"].kinds == (int, float)
+    assert [o.metavar for o in options.values()] == ["TEXT", "PATH", "s|l", "N X", "N", ""]
+    assert options["small.tiny_part"].help == "a part"
+    assert groups_of(Large) == {"small": Small}
 
 
-def test_every_kind_of_option():
-    words = ["--colour", "green", "--coats=3", "--gloss", "0.5", "--dry-run", "--json", "hall"]
-    expected = Paint(wall="hall", colour="green", coats=3, gloss=0.5, dry_run=True)
-    assert read("paint", *words) == ("paint", expected, True)
-    assert read("rest", "5")[1] == Rest(minutes=5)
+def test_an_instance_gives_the_defaults():
+    given = Large(what=tyro.MISSING, small=Small(tiny_part=7))
+    options = options_of(Large, given)
+    assert options["small.tiny_part"].default == 7
+    assert options["what"].default is options_of(Large)["what"].default
 
 
-@pytest.mark.parametrize(
-    ("argv", "text"),
-    [
-        (["paitn"], "Unknown command 'paitn'. Did you mean 'paint'? Choose from: paint, rest."),
-        (["--loud"], "Unknown command '--loud'"),
-        (["paint", "x", "--color", "red"], "Unknown option of paint '--color'. Did you mean"),
-        (["paint", "x", "--colo", "red"], "Did you mean '--colour'?"),  # nothing is guessed
-        (
-            ["paint", "x", "--colour", "gren"],
-            "Unknown value of --colour 'gren'. Did you mean 'green'",
-        ),
-        (["paint", "x", "--coats", "two"], "Argument --coats: invalid int value: 'two'. See"),
-        (["paint", "x", "y"], "paint does not know what to do with 'y'"),
-        (["paint"], "The following arguments are required: WALL. See tool paint --help."),
-        (["paint", "x", "--coats"], "Argument --coats: expected one argument"),
-    ],
-)
-def test_mistakes_in_one_sentence(argv, text):
-    with pytest.raises(UsageError) as caught:
-        read(*argv)
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_what_cannot_be_an_option_is_named():
+    @dataclass
+    class Odd:
+        names: dict[str, int] = field(default_factory=dict)
 
+    @dataclass
+    class Unsure:
+        either: int | str = 3
 
-def test_positional_arguments_are_not_offered_as_options():
-    with pytest.raises(UsageError) as caught:
-        read("paint", "x", "--wal", "y")
-    assert "--wall" not in str(caught.value)
+    @dataclass
+    class Undecided:
+        part: Small | Large
 
-
-def test_help_of_the_tool(capsys):
-    with pytest.raises(SystemExit) as caught:
-        read("--help")
-    assert caught.value.code == 0
-    text = capsys.readouterr().out
-    assert "A tool." in text
-    assert "Paint a wall, 100 % covered." in text
-    assert "Do nothing." in text
-
-
-def test_help_of_a_command(capsys):
-    with pytest.raises(SystemExit):
-        read("paint", "--help")
-    text = capsys.readouterr().out
-    assert "tool paint kitchen" in text
-    assert "--colour red|green" in text
-    assert "what it becomes, 50 % brighter (default: red)" in " ".join(text.split())
-    assert "--dry-run" in text
-    assert "one JSON object" in text
-
-
-def test_no_arguments_show_the_help_and_fail(capsys):
-    with pytest.raises(SystemExit) as caught:
-        read()
-    assert caught.value.code == 2
-    assert "usage: tool" in capsys.readouterr().out
+    for odd, name in ((Odd, "Odd.names"), (Unsure, "Unsure.either")):
+        with pytest.raises(TypeError, match=f"{name}: .* cannot be an option"):
+            options_of(odd)
+    with pytest.raises(TypeError, match="needs a default"):
+        options_of(Undecided)

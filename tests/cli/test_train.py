@@ -87,8 +87,11 @@ MISTAKES = {
     "no threads": ([*CARTPOLE, "--threads", 0], "threads must lie between 1 and 1024, got 0"),
     "negative seed": ([*CARTPOLE, "--seed", -1], "seed must not be negative, got -1"),
     "unknown device": ([*CARTPOLE, "--device", "gpu"], "A device is cpu or cuda"),
-    "frames as a fraction": ([*CARTPOLE, "--frames", "1e5"], "invalid int value: '1e5'"),
-    "gymnasium id that does not exist": (["train", "NoSuch-v0"], "`NoSuch` doesn't exist"),
+    "frames as a fraction": (
+        [*CARTPOLE, "--frames", "1e5"],
+        "--frames needs a whole number, got '1e5'.",
+    ),
+    "gymnasium id that does not exist": (["train", "NoSuch-v0"], "NoSuch doesn't exist"),
     "discrete actions": (["train", "CartPole-v1"], "bounded continuous actions"),
     "no symmetry declared": (
         ["train", "Pendulum-v1", "--model", "exact"],

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Invariant, Together
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
-from nearsym.groups.representation import plane_of, regular, sign
 from nearsym.groups.symmetry import Symmetry
 
 GRID_GROUPS = [trivial(), cyclic(2), cyclic(4), dihedral(1), dihedral(2), dihedral(4)]
@@ -31,7 +30,7 @@ def test_images_move_like_points_of_the_plane(group, data, size):
 def test_moving_twice_is_moving_by_the_product(group, data):
     element = st.integers(0, group.order - 1)
     g, h = data.draw(element), data.draw(element)
-    act = Together(ImageAction(group), regular(group).along(-3))
+    act = Together(ImageAction(group), group.regular().along(-3))
     x = np.random.default_rng(0).normal(size=(2, 2 * group.order, 4, 4))
     np.testing.assert_array_equal(act.act(g, act.act(h, x)), act.act(group.mul[g, h], x))
 
@@ -75,22 +74,22 @@ def test_groups_off_the_grid_are_pointed_to_steerable_layers():
 
 def test_a_symmetry_bundles_one_group():
     d2 = dihedral(2)
-    symmetry = Symmetry(ImageAction(d2), plane_of(d2))
+    symmetry = Symmetry(ImageAction(d2), d2.vector())
     assert symmetry.group == d2
-    assert repr(symmetry) == "Symmetry(D2: observation D2 on pixels, action plane)"
+    assert repr(symmetry) == "Symmetry(D2: observation D2 on pixels, action vector)"
     with pytest.raises(UsageError, match=r"observations move under D1, actions under D2"):
-        Symmetry(ImageAction(dihedral(1)), plane_of(d2))
+        Symmetry(ImageAction(dihedral(1)), d2.vector())
 
 
 def test_bounded_actions_need_signed_permutations():
     c3 = cyclic(3)
-    with pytest.raises(UsageError, match=r"plane would leave the box \[−1, 1\]\^2"):
-        Symmetry(plane_of(c3), plane_of(c3))
-    assert Symmetry(plane_of(c3), plane_of(c3), bounded=False).group == c3
-    assert Symmetry(sign(dihedral(1)), 2 * sign(dihedral(1))).action.size == 2
+    with pytest.raises(UsageError, match=r"vector would leave the box \[−1, 1\]\^2"):
+        Symmetry(c3.vector(), c3.vector())
+    assert Symmetry(c3.vector(), c3.vector(), bounded=False).group == c3
+    assert Symmetry(dihedral(1).sign(), 2 * dihedral(1).sign()).action.size == 2
 
 
 def test_texts():
-    act = Together(ImageAction(dihedral(1)), regular(dihedral(1)).along(-3))
+    act = Together(ImageAction(dihedral(1)), dihedral(1).regular().along(-3))
     assert repr(act) == "D1 on pixels and regular on axis -3"
     assert repr(Invariant(dihedral(1))) == "D1 acting trivially"

@@ -8,26 +8,18 @@ from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
-from nearsym.groups.representation import (
-    constant_like,
-    diagonal,
-    from_matrices,
-    plane_of,
-    quotient,
-    regular,
-    sign,
-    trivial_of,
-)
+from nearsym.groups.planar import o2
+from nearsym.groups.representation import constant_like
 
 plane_groups = st.one_of(st.integers(1, 6).map(cyclic), st.integers(1, 5).map(dihedral))
 
 
 @st.composite
 def representations(draw, group):
-    options = [trivial_of(group), regular(group), plane_of(group)]
-    options.append(quotient(group, group.subgroup([draw(st.integers(0, group.order - 1))])))
+    options = [group.trivial(), group.regular(), group.vector()]
+    options.append(group.quotient(group.subgroup([draw(st.integers(0, group.order - 1))])))
     if group.name.startswith("D"):
-        options.append(sign(group))
+        options.append(group.sign())
     return draw(st.sampled_from(options))
 
 
@@ -58,7 +50,7 @@ def test_acting_twice_is_acting_with_the_product(group, data):
 
 
 def test_numpy_and_torch_agree():
-    rep = plane_of(dihedral(3))
+    rep = dihedral(3).vector()
     x = np.random.default_rng(0).normal(size=(4, 2, 3))
     for g in range(6):
         for act, data in ((rep, x.swapaxes(1, 2)), (rep.along(1), x), (rep.along(-2), x)):
@@ -71,51 +63,51 @@ def test_the_regular_representation_sends_h_to_gh():
     group = dihedral(4)
     for g in range(8):
         for h in range(8):
-            moved = regular(group).act(g, np.eye(8)[h])
+            moved = group.regular().act(g, np.eye(8)[h])
             assert moved[group.mul[g, h]] == 1.0
 
 
 def test_signs_of_the_papers_groups():
-    assert sign(dihedral(1)).matrices.flatten().tolist() == [1, -1]
-    assert sign(dihedral(2)).matrices.flatten().tolist() == [1, 1, -1, -1]
-    assert sign(cyclic(4)).matrices.flatten().tolist() == [1, -1, 1, -1]
+    assert dihedral(1).sign().matrices.flatten().tolist() == [1, -1]
+    assert dihedral(2).sign().matrices.flatten().tolist() == [1, 1, -1, -1]
+    assert cyclic(4).sign().matrices.flatten().tolist() == [1, -1, 1, -1]
 
 
 def test_quotients_move_cosets():
     group = dihedral(4)
-    rep = quotient(group, group.subgroup([group.index("mirror_x")]))
+    rep = group.quotient(group.subgroup([group.index("mirror_x")]))
     assert rep.size == 4
     assert rep.is_permutation
-    assert quotient(group, [0]) == regular(group)
+    assert group.quotient([0]) == group.regular()
 
 
 def test_what_kind_of_matrices():
     d1, d4 = dihedral(1), dihedral(4)
-    assert sign(d1).is_signed_permutation
-    assert not sign(d1).is_permutation
-    assert plane_of(d4).is_signed_permutation
-    assert not plane_of(cyclic(3)).is_signed_permutation
-    assert plane_of(d4).absolute().is_permutation
-    with pytest.raises(UsageError, match=r"only for signed permutations, not plane"):
-        plane_of(cyclic(3)).absolute()
+    assert d1.sign().is_signed_permutation
+    assert not d1.sign().is_permutation
+    assert d4.vector().is_signed_permutation
+    assert not cyclic(3).vector().is_signed_permutation
+    assert d4.vector().absolute().is_permutation
+    with pytest.raises(UsageError, match=r"only for signed permutations, not vector"):
+        cyclic(3).vector().absolute()
 
 
 def test_text_and_equality():
     d2 = dihedral(2)
-    rep = 2 * (sign(d2) + trivial_of(d2)) + plane_of(d2)
-    assert repr(rep) == "2·(sign + trivial) + plane"
-    assert repr(sign(d2) @ plane_of(d2)) == "(sign ⊗ plane)"
-    assert repr(rep.along(1)) == "2·(sign + trivial) + plane on axis 1"
-    assert sign(d2) + sign(d2) == 2 * sign(d2)
-    assert hash(sign(d2) + sign(d2)) == hash(2 * sign(d2))
-    assert sign(d2) != trivial_of(d2)
+    rep = 2 * (d2.sign() + d2.trivial()) + d2.vector()
+    assert repr(rep) == "2·(sign + trivial) + vector"
+    assert repr(d2.sign() @ d2.vector()) == "(sign ⊗ vector)"
+    assert repr(rep.along(1)) == "2·(sign + trivial) + vector on axis 1"
+    assert d2.sign() + d2.sign() == 2 * d2.sign()
+    assert hash(d2.sign() + d2.sign()) == hash(2 * d2.sign())
+    assert d2.sign() != d2.trivial()
 
 
 def test_user_matrices_by_name_or_in_order():
     group = dihedral(1)
-    by_name = from_matrices(group, {"mirror_x": [[-1.0]], "e": [[1.0]]})
-    assert by_name == from_matrices(group, [[[1.0]], [[-1.0]]]) == sign(group)
-    assert diagonal(group, {"mirror_x": [-1, 1]}, "flip") == sign(group) + trivial_of(group)
+    by_name = group.representation({"mirror_x": [[-1.0]], "e": [[1.0]]})
+    assert by_name == group.representation([[[1.0]], [[-1.0]]]) == group.sign()
+    assert group.diagonal({"mirror_x": [-1, 1]}, "flip") == group.sign() + group.trivial()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +123,7 @@ def test_user_matrices_by_name_or_in_order():
 )
 def test_wrong_matrices_are_refused(matrices, text):
     with pytest.raises(UsageError, match=text):
-        from_matrices(cyclic(2), matrices)
+        cyclic(2).representation(matrices)
 
 
 def test_the_two_elements_that_fail_are_named():
@@ -140,13 +132,13 @@ def test_the_two_elements_that_fail_are_named():
     with pytest.raises(
         UsageError, match=r"ρ\((rot180|mirror_\w)\)·ρ\((rot180|mirror_\w)\) differs"
     ):
-        from_matrices(d2, wrong)
+        d2.representation(wrong)
 
 
 def test_rounding_is_not_part_of_a_declaration():
     quarters = [k * np.pi / 2 for k in range(4)]
     turns = [[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in quarters]
-    rep = from_matrices(cyclic(4), turns)
+    rep = cyclic(4).representation(turns)
     assert rep.is_signed_permutation
     assert np.array_equal(rep.matrices, np.round(turns) + 0.0)
 
@@ -154,22 +146,35 @@ def test_rounding_is_not_part_of_a_declaration():
 def test_other_wrong_use_is_explained():
     flat = product(cyclic(2), cyclic(2))
     with pytest.raises(UsageError, match=r"C2×C2 has no plane action to take the sign of"):
-        sign(flat)
-    with pytest.raises(UsageError, match=r"C2×C2 has no plane action; give its matrices"):
-        plane_of(flat)
+        flat.sign()
+    with pytest.raises(UsageError, match=r"C2×C2 has no plane action; use group\.representation"):
+        flat.vector()
     with pytest.raises(UsageError, match=r"C3 has no sign representation"):
-        sign(cyclic(3))
+        cyclic(3).sign()
     with pytest.raises(UsageError, match=r"\['rot90'\] is no subgroup of C4"):
-        quotient(cyclic(4), [1])
+        cyclic(4).quotient([1])
     with pytest.raises(UsageError, match=r"sign belongs to D1 and sign to D2"):
-        sign(dihedral(1)) + sign(dihedral(2))
+        dihedral(1).sign() + dihedral(2).sign()
     with pytest.raises(UsageError, match=r"repeated 1, 2, … times, got 0"):
-        0 * sign(dihedral(1))
+        0 * dihedral(1).sign()
     with pytest.raises(UsageError, match=r"a multiple of 2 entries in axis 1, got shape \(4, 3\)"):
-        plane_of(dihedral(1)).along(1).act(1, np.zeros((4, 3)))
+        dihedral(1).vector().along(1).act(1, np.zeros((4, 3)))
 
 
 def test_constants_take_the_type_of_the_data():
     assert constant_like(np.ones(2), torch.zeros(1, dtype=torch.float32)).dtype == torch.float32
     assert constant_like(np.ones(2), np.zeros(1, dtype=np.float32)).dtype == np.float32
     assert constant_like(np.ones(2), np.zeros(1, dtype=np.int64)).dtype == np.float64
+
+
+def test_finite_and_planar_groups_make_the_same_harmonics():
+    group = dihedral(6)
+    assert group.irrep(0) == group.trivial()
+    assert group.irrep(2) == o2().irrep(2).restrict(group)
+    np.testing.assert_allclose(group.irrep(1).matrices, group.vector().matrices, atol=1e-12)
+    assert o2().vector() == o2().irrep(1)
+
+
+def test_sign_changes_need_every_element_but_the_identity():
+    with pytest.raises(UsageError, match=r"no matrix for element 'mirror_x' of D2"):
+        dihedral(2).diagonal({"rot180": [-1], "mirror_y": [1]})

@@ -9,7 +9,6 @@ from torch.nn import functional as F
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
-from nearsym.groups.representation import regular
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.sizes import EquivarianceWarning
 from nearsym.measures.equivariance import equivariance_error
@@ -23,7 +22,7 @@ def on_images(group):
 
 
 def on_features(group):
-    return Together(ImageAction(group), regular(group).along(-3))
+    return Together(ImageAction(group), group.regular().along(-3))
 
 
 def moved(group, g, kernel):

@@ -6,13 +6,12 @@ from torch import nn
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral
-from nearsym.groups.representation import from_matrices, plane_of, regular, sign
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
+from nearsym.layers.equivariant_linear import EquivariantLinear
 from nearsym.layers.init import orthogonal_
-from nearsym.layers.intertwiner import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 
 D2, D3, D4 = dihedral(2), dihedral(3), dihedral(4)
 
@@ -24,9 +23,9 @@ def layers(**options):
         GroupLinear(D3, 4, 4, **options),
         GroupConv2d(D4, 3, 2, 3, **options),
         LiftingConv2d(D2, 9, 4, 3, **options),
-        LiftLinear(plane_of(D4), 3, 4, **options),
-        ProjectLinear(plane_of(D4), 5, 2, **options),
-        EquivariantLinear(regular(D3), regular(D3), 2, 3, **options),
+        LiftLinear(D4.vector(), 3, 4, **options),
+        ProjectLinear(D4.vector(), 5, 2, **options),
+        EquivariantLinear(D3.regular(), D3.regular(), 2, 3, **options),
     ]
 
 
@@ -58,7 +57,7 @@ def test_several_filters_stay_different():
 
 
 def test_representations_that_share_little_give_partial_isometries():
-    layer = orthogonal_(EquivariantLinear(regular(D4), plane_of(D4) + sign(D4), 1, 3)).double()
+    layer = orthogonal_(EquivariantLinear(D4.regular(), D4.vector() + D4.sign(), 1, 3)).double()
     values = torch.linalg.svdvals(layer.matrix())
     assert ((values - 1).abs().lt(1e-5) | values.lt(1e-5)).all()
     assert values.gt(0.5).any()
@@ -78,7 +77,7 @@ def test_plain_layers_and_residual_paths():
 
 
 def test_what_cannot_be_orthogonal_is_refused():
-    skew = from_matrices(cyclic(2), [[[1, 0], [0, 1]], [[1, 1], [0, -1]]], "skew")
+    skew = cyclic(2).representation([[[1, 0], [0, 1]], [[1, 1], [0, -1]]], "skew")
     with pytest.raises(UsageError, match=r"has no orthogonal start: it needs orthogonal rep"):
         orthogonal_(LiftLinear(skew, 2, 3))
     with pytest.raises(UsageError, match=r"orthogonal_ knows linear and convolution layers, not R"):

@@ -8,14 +8,6 @@ from hypothesis import strategies as st
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.planar import o2, so2
-from nearsym.groups.representation import (
-    from_matrices,
-    plane_of,
-    quotient,
-    regular,
-    sign,
-    trivial_of,
-)
 from nearsym.layers.kernel_basis import (
     Rings,
     angular_basis,
@@ -31,17 +23,17 @@ OTHER_GROUPS = [cyclic(3), cyclic(8), dihedral(3), dihedral(8)]
 
 def representations(group):
     """One of each kind that a group has, and a sum."""
-    found = [trivial_of(group), regular(group), plane_of(group)]
+    found = [group.trivial(), group.regular(), group.vector()]
     if group.order % 2 == 0:
-        found += [sign(group), quotient(group, group.subgroup([group.order - 1]))]
+        found += [group.sign(), group.quotient(group.subgroup([group.order - 1]))]
     return [*found, found[-1] + 2 * found[0]]
 
 
 def skewed(group):
     """A representation by matrices that are not orthogonal."""
     basis = np.array([[1.0, 0.7], [0.0, 1.0]])
-    matrices = basis @ plane_of(group).matrices @ np.linalg.inv(basis)
-    return from_matrices(group, matrices, "skewed")
+    matrices = basis @ group.vector().matrices @ np.linalg.inv(basis)
+    return group.representation(matrices, "skewed")
 
 
 def moved_points(group, size):
@@ -201,14 +193,14 @@ def test_large_cyclic_groups_approach_so2():
 
 
 def test_solved_once_and_kept():
-    question = (regular(cyclic(4)), regular(cyclic(4)), 3, Rings())
-    again = (regular(cyclic(4)), regular(cyclic(4)), 3, Rings())
+    question = (cyclic(4).regular(), cyclic(4).regular(), 3, Rings())
+    again = (cyclic(4).regular(), cyclic(4).regular(), 3, Rings())
     assert kernel_basis(*question) is kernel_basis(*again)
 
 
 @pytest.mark.parametrize("group", GRID_GROUPS + OTHER_GROUPS, ids=str)
 def test_fixed_vectors_and_blocks(group):
-    rho = regular(group) + plane_of(group) + trivial_of(group)
+    rho = group.regular() + group.vector() + group.trivial()
     fixed = fixed_vectors(rho)
     assert len(fixed) == round(rho.character.mean())
     for g in range(group.order):
@@ -225,19 +217,19 @@ def test_blocks_of_planar_representations_are_irreps():
 
 
 def test_nothing_is_fixed_by_a_sign():
-    assert fixed_vectors(sign(dihedral(1))).shape == (0, 1)
+    assert fixed_vectors(dihedral(1).sign()).shape == (0, 1)
 
 
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        (lambda: kernel_basis("regular", regular(cyclic(4)), 3, Rings()), "such as regular"),
+        (lambda: kernel_basis("regular", cyclic(4).regular(), 3, Rings()), "such as regular"),
         (
-            lambda: kernel_basis(regular(cyclic(4)), regular(cyclic(2)), 3, Rings()),
+            lambda: kernel_basis(cyclic(4).regular(), cyclic(2).regular(), 3, Rings()),
             "needs one group: regular belongs to C4, regular to C2",
         ),
         (
-            lambda: kernel_basis(*[regular(product(cyclic(2), cyclic(2)))] * 2, 3, Rings()),
+            lambda: kernel_basis(*[product(cyclic(2), cyclic(2)).regular()] * 2, 3, Rings()),
             "C2×C2 has no plane action",
         ),
         (

@@ -8,31 +8,23 @@ from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
-from nearsym.groups.representation import (
-    from_matrices,
-    plane_of,
-    quotient,
-    regular,
-    sign,
-    trivial_of,
-)
-from nearsym.layers.intertwiner import EquivariantLinear
+from nearsym.layers.equivariant_linear import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.measures.equivariance import equivariance_error
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 D1, D2, D3, D4 = (dihedral(n) for n in (1, 2, 3, 4))
-SKEW = from_matrices(D1, {"e": np.eye(2), "mirror_x": [[1.0, 1.0], [0.0, -1.0]]}, "skew")
+SKEW = D1.representation({"e": np.eye(2), "mirror_x": [[1.0, 1.0], [0.0, -1.0]]}, "skew")
 REPRESENTATIONS = [
-    2 * sign(D1) + trivial_of(D1),
+    2 * D1.sign() + D1.trivial(),
     SKEW,
-    plane_of(D2) @ sign(D2),
-    plane_of(D3),
-    quotient(D4, D4.subgroup([4])),
-    regular(cyclic(3)),
-    2 * plane_of(D4) + trivial_of(D4),
-    regular(product(cyclic(2), cyclic(2))),
+    D2.vector() @ D2.sign(),
+    D3.vector(),
+    D4.quotient(D4.subgroup([4])),
+    cyclic(3).regular(),
+    2 * D4.vector() + D4.trivial(),
+    product(cyclic(2), cyclic(2)).regular(),
 ]
 cases = given(
     rep=st.sampled_from(REPRESENTATIONS),
@@ -118,7 +110,7 @@ def test_lift_and_project_are_exact_until_a_weight_moves(rep, dtype, tolerance):
     group = rep.group
     x = torch.randn(8, rep.size, 2, dtype=dtype)
     f = torch.randn(8, group.order, 3, dtype=dtype)
-    features = regular(group).along(-2)
+    features = group.regular().along(-2)
     runs = [(lift, x, rep.along(-2), features), (project, f, features, rep)]
     for layer, data, act_in, act_out in runs:
         errors = equivariance_error(layer, data, act_in, act_out, relative=True)
@@ -130,8 +122,8 @@ def test_lift_and_project_are_exact_until_a_weight_moves(rep, dtype, tolerance):
 
 
 PAIRS = [(a, b) for a in REPRESENTATIONS for b in REPRESENTATIONS if a.group == b.group]
-PAIRS += [(plane_of(D4), regular(D4)), (regular(D4), plane_of(D4)), (regular(D3), plane_of(D3))]
-PAIRS += [(plane_of(D2), plane_of(D2)), (2 * sign(D1), sign(D1) + trivial_of(D1))]
+PAIRS += [(D4.vector(), D4.regular()), (D4.regular(), D4.vector()), (D3.regular(), D3.vector())]
+PAIRS += [(D2.vector(), D2.vector()), (2 * D1.sign(), D1.sign() + D1.trivial())]
 
 
 @pytest.mark.parametrize(("in_rep", "out_rep"), PAIRS, ids=repr)
@@ -165,7 +157,7 @@ def test_the_intertwiner_basis_is_complete(in_rep, out_rep):
 
 
 def test_general_maps_equal_the_average_over_the_group(dtype):
-    in_rep, out_rep = plane_of(D4), regular(D4)
+    in_rep, out_rep = D4.vector(), D4.regular()
     layer = prepared(EquivariantLinear(in_rep, out_rep, 2, 3, relaxed=True, filters=3), dtype)
     seeds = layer.terms()[:, 0]  # at g = e the seed itself
     rho_in, rho_out = matrices(in_rep, layer.filters), matrices(out_rep, layer.filters)
@@ -185,7 +177,7 @@ def test_general_maps_equal_the_average_over_the_group(dtype):
 @pytest.mark.parametrize("group", [D2, D3, D4], ids=repr)
 def test_between_regular_features_it_is_the_group_linear_layer(group, relax):
     general = EquivariantLinear(
-        regular(group), regular(group), 2, 3, relaxed=True, relax=relax, bias=False
+        group.regular(), group.regular(), 2, 3, relaxed=True, relax=relax, bias=False
     ).double()
     layer = GroupLinear(group, 2, 3, relaxed=True, relax=relax, bias=False).double()
     assert general.filters.shape[1] == group.order
@@ -198,7 +190,7 @@ def test_between_regular_features_it_is_the_group_linear_layer(group, relax):
 
 
 def test_one_channel_has_no_axis():
-    rep = plane_of(D4)
+    rep = D4.vector()
     assert LiftLinear(rep, 1, 5)(torch.zeros(3, 2)).shape == (3, 8, 5)
     assert ProjectLinear(rep, 5)(torch.zeros(3, 8, 5)).shape == (3, 2)
     assert EquivariantLinear(rep, rep, 1, 1)(torch.zeros(3, 2)).shape == (3, 2)
@@ -206,8 +198,8 @@ def test_one_channel_has_no_axis():
 
 
 def test_bias_reaches_only_what_stays_in_place():
-    assert ProjectLinear(2 * sign(D1), 4).bias is None
-    rep = sign(D1) + trivial_of(D1)
+    assert ProjectLinear(2 * D1.sign(), 4).bias is None
+    rep = D1.sign() + D1.trivial()
     layer = ProjectLinear(rep, 4)
     y = layer(torch.zeros(1, 2, 4))
     assert y[0, 0] == 0
@@ -218,20 +210,20 @@ def test_bad_options_are_explained():
     with pytest.raises(UsageError, match=r"LiftLinear needs a representation.*got 'sign'"):
         LiftLinear("sign", 1, 4)
     with pytest.raises(UsageError, match=r"expects \(\.\.\., 2\), got shape \(3, 5\)"):
-        LiftLinear(plane_of(D1), 1, 4)(torch.zeros(3, 5))
-    with pytest.raises(UsageError, match=r"one group, got plane of D1 and plane of D2"):
-        EquivariantLinear(plane_of(D1), plane_of(D2), 1, 1)
+        LiftLinear(D1.vector(), 1, 4)(torch.zeros(3, 5))
+    with pytest.raises(UsageError, match=r"one group, got vector of D1 and vector of D2"):
+        EquivariantLinear(D1.vector(), D2.vector(), 1, 1)
     with pytest.raises(UsageError, match=r"Only the zero map is equivariant from sign to trivial"):
-        EquivariantLinear(sign(D1), trivial_of(D1), 1, 1)
+        EquivariantLinear(D1.sign(), D1.trivial(), 1, 1)
 
 
 def test_repr_shows_representations():
-    assert repr(LiftLinear(plane_of(D2), 3, 4, relaxed=True)) == (
-        "LiftLinear(3·(plane) → 4·regular of D2, relaxed, filters=1)"
+    assert repr(LiftLinear(D2.vector(), 3, 4, relaxed=True)) == (
+        "LiftLinear(3·(vector) → 4·regular of D2, relaxed, filters=1)"
     )
-    assert repr(ProjectLinear(plane_of(D2), 4)) == (
-        "ProjectLinear(4·regular → plane of D2, bias=False)"
+    assert repr(ProjectLinear(D2.vector(), 4)) == (
+        "ProjectLinear(4·regular → vector of D2, bias=False)"
     )
-    assert repr(EquivariantLinear(plane_of(D4), regular(D4), 1, 2)) == (
-        "EquivariantLinear(plane → 2·(regular) of D4)"
+    assert repr(EquivariantLinear(D4.vector(), D4.regular(), 1, 2)) == (
+        "EquivariantLinear(vector → 2·(regular) of D4)"
     )

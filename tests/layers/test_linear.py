@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
-from nearsym.groups.representation import regular
 from nearsym.layers.linear import GroupLinear, characters
 from nearsym.measures.equivariance import equivariance_error
 
@@ -76,7 +75,7 @@ def test_equals_the_obvious_sum(group, channels, filters, relax, double):
 def test_starts_exact_and_breaks_once_a_weight_moves(group, relax, dtype, tolerance):
     layer = GroupLinear(group, 3, 4, relaxed=True, filters=2, relax=relax).to(dtype)
     x = torch.randn(8, group.order, 3, dtype=dtype)
-    act = regular(group).along(-2)
+    act = group.regular().along(-2)
     before = equivariance_error(layer, x, act, act, relative=True)
     assert all(e < tolerance for e in before.values())
     with torch.no_grad():

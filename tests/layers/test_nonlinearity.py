@@ -6,14 +6,6 @@ from torch.nn import functional as F
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
 from nearsym.groups.planar import o2, so2
-from nearsym.groups.representation import (
-    from_matrices,
-    plane_of,
-    quotient,
-    regular,
-    sign,
-    trivial_of,
-)
 from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
 from nearsym.measures.equivariance import equivariance_error
 
@@ -22,12 +14,12 @@ GROUPS = [cyclic(4), cyclic(5), dihedral(1), dihedral(3), dihedral(4)]
 
 def skewed(group):
     basis = np.array([[1.0, 0.7], [0.0, 1.0]])
-    return from_matrices(group, basis @ plane_of(group).matrices @ np.linalg.inv(basis), "skewed")
+    return group.representation(basis @ group.vector().matrices @ np.linalg.inv(basis), "skewed")
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_norm_relu_commutes(group, dtype, tolerance):
-    rho = plane_of(group) + regular(group) + trivial_of(group)
+    rho = group.vector() + group.regular() + group.trivial()
     layer = NormReLU(rho, 3).to(dtype)
     with torch.no_grad():
         layer.bias.normal_()
@@ -38,7 +30,7 @@ def test_norm_relu_commutes(group, dtype, tolerance):
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_gated_commutes_with_any_representation(group, dtype, tolerance):
-    rho = skewed(group) + regular(group)
+    rho = skewed(group) + group.regular()
     layer = Gated(rho, 3).to(dtype)
     assert layer.in_rep.size == rho.size + layer.blocks.count
     x = torch.randn(4, 3 * layer.in_rep.size, dtype=dtype)
@@ -48,7 +40,7 @@ def test_gated_commutes_with_any_representation(group, dtype, tolerance):
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_pointwise_commutes_with_permutations(group):
-    rho = regular(group) + quotient(group, group.subgroup([group.order - 1]))
+    rho = group.regular() + group.quotient(group.subgroup([group.order - 1]))
     x = torch.randn(4, 2 * rho.size, 3)
     errors = equivariance_error(Pointwise(rho, F.elu), x, rho.along(1), rho.along(1))
     assert max(errors.values()) < 1e-6
@@ -90,7 +82,7 @@ def test_gradients_at_zero_are_finite():
 
 def test_groups_without_a_plane():
     group = product(cyclic(2), cyclic(2))
-    rho = regular(group)
+    rho = group.regular()
     x = torch.randn(3, 4)
     layer = NormReLU(rho, 1)
     assert max(equivariance_error(layer, x, rho, rho).values()) < 1e-6
@@ -99,10 +91,10 @@ def test_groups_without_a_plane():
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        (lambda: Pointwise(plane_of(cyclic(3))), "no pointwise nonlinearity.*NormReLU or Gated"),
+        (lambda: Pointwise(cyclic(3).vector()), "no pointwise nonlinearity.*NormReLU or Gated"),
         (lambda: Pointwise(so2().irrep(1)), r"irrep1 of SO\(2\) does more than permute"),
         (lambda: NormReLU(skewed(cyclic(3)), 2), "needs an orthogonal representation.*Use Gated"),
-        (lambda: NormReLU(sign(dihedral(1)), 0), "channels must be a whole number ≥ 1, got 0"),
+        (lambda: NormReLU(dihedral(1).sign(), 0), "channels must be a whole number ≥ 1, got 0"),
         (lambda: Gated("sign", 1), "Gated needs a representation.*got 'sign'"),
         (
             lambda: NormReLU(so2().irrep(1), 2)(torch.zeros(1, 3)),

@@ -6,12 +6,11 @@ from torch import nn
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import plane_of, regular, sign
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
-from nearsym.layers.intertwiner import EquivariantLinear
+from nearsym.layers.equivariant_linear import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.residual import ResidualPath, residual, residual_penalties
+from nearsym.layers.residual_path import ResidualPath, residual, residual_penalties
 from nearsym.measures.equivariance import equivariance_error
 
 D4 = dihedral(4)
@@ -19,17 +18,17 @@ CASES = [
     (LiftingConv2d(D4, 2, 3, 3, stride=2, padding=1), (5, 2, 7, 7)),
     (GroupConv2d(D4, 2, 3, 3, bias=False), (5, 16, 7, 7)),
     (GroupLinear(D4, 2, 3), (5, 8, 2)),
-    (LiftLinear(plane_of(D4), 1, 3), (5, 2)),
-    (LiftLinear(plane_of(D4), 4, 3), (5, 2, 4)),
-    (ProjectLinear(plane_of(D4), 3), (5, 8, 3)),
-    (ProjectLinear(regular(D4), 3, 2), (5, 8, 3)),
-    (EquivariantLinear(plane_of(D4), regular(D4), 2, 1), (5, 2, 2)),
+    (LiftLinear(D4.vector(), 1, 3), (5, 2)),
+    (LiftLinear(D4.vector(), 4, 3), (5, 2, 4)),
+    (ProjectLinear(D4.vector(), 3), (5, 8, 3)),
+    (ProjectLinear(D4.regular(), 3, 2), (5, 8, 3)),
+    (EquivariantLinear(D4.vector(), D4.regular(), 2, 1), (5, 2, 2)),
 ]
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_free_path_has_a_bias_where_the_symmetry_allows_none(bias):
-    mirror = sign(dihedral(1))
+    mirror = dihedral(1).sign()
     for layer in (
         ProjectLinear(mirror, 3, bias=bias),
         EquivariantLinear(mirror, mirror, 2, 2, bias=bias),
@@ -54,7 +53,7 @@ def test_the_free_path_starts_at_a_thousandth(layer, shape):
 def test_nearly_equivariant_at_the_start_and_free_later():
     path = residual(GroupLinear(D4, 4, 4)).double()
     x = torch.randn(16, 8, 4).double()
-    act = regular(D4).along(-2)
+    act = D4.regular().along(-2)
     start = equivariance_error(path, x, act, act, relative=True)
     assert 1e-6 < max(start.values()) < 1e-2
     with torch.no_grad():

@@ -9,7 +9,7 @@ from torch import nn
 
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights, spread_penalty
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.temporal import PADDINGS, TemporalReadout, kernel_reach
 

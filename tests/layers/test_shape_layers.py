@@ -7,7 +7,6 @@ from torch import nn
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Invariant, Together
 from nearsym.groups.catalog import cyclic, dihedral, trivial
-from nearsym.groups.representation import regular
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.norm import GroupImageNorm, GroupLayerNorm
 from nearsym.layers.pool import InvariantPool, SpatialPool2d
@@ -28,7 +27,7 @@ def paper_encoder(group):
 
 
 def on_features(group):
-    return Together(ImageAction(group), regular(group).along(-3))
+    return Together(ImageAction(group), group.regular().along(-3))
 
 
 def test_the_papers_encoder_needs_five_modulo_eight():
@@ -86,7 +85,7 @@ def test_pooling_over_the_group_is_invariant(kind):
     group = dihedral(4)
     pool = InvariantPool(group, kind)
     x = torch.randn(5, 8, 3)
-    errors = equivariance_error(pool, x, regular(group).along(-2), Invariant(group))
+    errors = equivariance_error(pool, x, group.regular().along(-2), Invariant(group))
     assert max(errors.values()) < 1e-6
     expected = x.max(1).values if kind == "max" else x.mean(1)
     assert torch.equal(pool(x), expected)
@@ -108,7 +107,7 @@ def test_norms_are_equivariant_with_any_affine_part(group, dtype, tolerance):
         nn.init.normal_(norm.weight)
         nn.init.normal_(norm.bias)
     x = torch.randn(4, group.order, 3, dtype=dtype)
-    act = regular(group).along(-2)
+    act = group.regular().along(-2)
     errors = equivariance_error(vector, x, act, act, relative=True)
     assert max(errors.values()) < tolerance
     x = torch.randn(4, 3 * group.order, 5, 5, dtype=dtype)
@@ -134,7 +133,7 @@ def test_norms_explain_wrong_shapes():
 def test_regular_features_move_along_the_group_axis_only(group):
     x = torch.randn(3, 2 * group.order, 4, 4)
     errors = equivariance_error(
-        lambda x: regular_features(x, group), x, on_features(group), regular(group).along(1)
+        lambda x: regular_features(x, group), x, on_features(group), group.regular().along(1)
     )
     assert max(errors.values()) == 0.0  # a re-indexing rounds nothing
     y = regular_features(x, group)

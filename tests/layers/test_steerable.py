@@ -11,11 +11,10 @@ from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.planar import o2, so2
-from nearsym.groups.representation import plane_of, quotient, regular, sign, trivial_of
 from nearsym.layers.init import orthogonal_
 from nearsym.layers.kernel_basis import Rings
 from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.sizes import EquivarianceWarning, exact_sizes
 from nearsym.layers.steerable import SteerableConv2d
 from nearsym.measures.equivariance import equivariance_error
@@ -25,8 +24,8 @@ DTYPES = {torch.float32: 1e-5, torch.float64: 1e-12}
 
 
 def outputs(group):
-    flip = quotient(group, group.subgroup([group.order - 1]))
-    return [trivial_of(group), sign(group), regular(group), plane_of(group), flip + plane_of(group)]
+    flip = group.quotient(group.subgroup([group.order - 1]))
+    return [group.trivial(), group.sign(), group.regular(), group.vector(), flip + group.vector()]
 
 
 def on_maps(rep):
@@ -63,7 +62,7 @@ def layers(draw):
     if group in (so2(), o2()):
         choices = [group.trivial(), group.irrep(1), group.trivial() + group.irrep(2)]
     else:
-        choices = [trivial_of(group), regular(group), plane_of(group)]
+        choices = [group.trivial(), group.regular(), group.vector()]
     channels = st.integers(1, 3)
     return SteerableConv2d(
         draw(st.sampled_from(choices)),
@@ -99,7 +98,7 @@ def test_equals_the_slow_sum_in_values_and_gradients(dtype, layer):
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_kernel_as_large_as_the_map_gives_a_vector(size):
-    rho = regular(dihedral(2))
+    rho = dihedral(2).regular()
     layer = SteerableConv2d(rho, rho, 2, 3, size, relaxed=True, filters=2)
     nn.init.normal_(layer.bias)
     x = torch.randn(2, 8, size, size)
@@ -110,7 +109,7 @@ def test_a_kernel_as_large_as_the_map_gives_a_vector(size):
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_exactly_equivariant_into_every_representation(group, relaxed, dtype, tolerance):
-    for in_rep in (trivial_of(group), regular(group)):
+    for in_rep in (group.trivial(), group.regular()):
         for out_rep in outputs(group):
             layer = SteerableConv2d(
                 in_rep, out_rep, 2, 3, 5, padding=2, relaxed=relaxed, filters=1 + 2 * relaxed
@@ -183,7 +182,7 @@ def test_close_to_equivariant_at_other_angles(maps):
 def test_other_finite_groups_keep_their_grid_part(dtype, tolerance):
     """Of C_8 the quarter turns map pixels to pixels."""
     group, grid = cyclic(8), cyclic(4)
-    rho = regular(group)
+    rho = group.regular()
     layer = SteerableConv2d(rho, rho, 1, 2, 5).to(dtype)
     x = torch.randn(2, 8, 7, 7, dtype=dtype)
     move = ImageAction(grid)
@@ -198,8 +197,8 @@ def test_other_finite_groups_keep_their_grid_part(dtype, tolerance):
 @pytest.mark.parametrize(
     ("in_rep", "out_rep"),
     [
-        (regular(dihedral(2)), sign(dihedral(2)) + trivial_of(dihedral(2))),
-        (plane_of(dihedral(4)), regular(dihedral(4))),
+        (dihedral(2).regular(), dihedral(2).sign() + dihedral(2).trivial()),
+        (dihedral(4).vector(), dihedral(4).regular()),
         (so2().irrep(1) + so2().trivial(), 2 * so2().irrep(1)),
     ],
     ids=["D2", "D4", "SO(2)"],
@@ -225,9 +224,9 @@ def test_one_pixel_is_a_linear_map(in_rep, out_rep, relaxed):
 @pytest.mark.parametrize(
     ("in_rep", "out_rep", "filters"),
     [
-        (regular(cyclic(4)), regular(cyclic(4)), 1),
-        (regular(dihedral(2)), sign(dihedral(2)) + regular(dihedral(2)), 3),
-        (trivial_of(cyclic(8)), regular(cyclic(8)), 1),
+        (cyclic(4).regular(), cyclic(4).regular(), 1),
+        (dihedral(2).regular(), dihedral(2).sign() + dihedral(2).regular(), 3),
+        (cyclic(8).trivial(), cyclic(8).regular(), 1),
         (o2().trivial() + o2().irrep(1), o2().irrep(1) + o2().trivial(), 1),
     ],
 )
@@ -244,7 +243,7 @@ def test_starts_at_the_scale_of_a_plain_convolution(in_rep, out_rep, filters, si
 
 
 def test_filters_can_start_orthogonal():
-    rho = regular(dihedral(2))
+    rho = dihedral(2).regular()
     layer = orthogonal_(SteerableConv2d(rho, rho, 4, 6, 3, relaxed=True), gain=1.5)
     matrix = layer.kernel().detach().flatten(1)
     torch.testing.assert_close(matrix @ matrix.T, 1.5**2 * torch.eye(24), atol=1e-4, rtol=0)
@@ -252,19 +251,19 @@ def test_filters_can_start_orthogonal():
 
 def test_bias_keeps_fixed_vectors_only(dtype, tolerance):
     group = dihedral(2)
-    rho = sign(group) + regular(group)
-    layer = SteerableConv2d(regular(group), rho, 2, 3, 3).to(dtype)
+    rho = group.sign() + group.regular()
+    layer = SteerableConv2d(group.regular(), rho, 2, 3, 3).to(dtype)
     assert layer.bias.shape == (1, 3)
     nn.init.normal_(layer.bias)
     assert layer.full_bias().view(5, 3)[0].abs().max() == 0
     x = torch.randn(2, 8, 5, 5, dtype=dtype)
-    errors = equivariance_error(layer, x, on_maps(regular(group)), on_maps(rho), relative=True)
+    errors = equivariance_error(layer, x, on_maps(group.regular()), on_maps(rho), relative=True)
     assert max(errors.values()) < tolerance
-    assert SteerableConv2d(regular(group), sign(group), 2, 3, 3).bias is None
+    assert SteerableConv2d(group.regular(), group.sign(), 2, 3, 3).bias is None
 
 
 def test_stride_is_exact_at_fitting_sizes_and_warns_at_others():
-    rho = regular(dihedral(1))
+    rho = dihedral(1).regular()
     layer = SteerableConv2d(rho, rho, 2, 2, 3, stride=2).double()
     actions = on_maps(rho), on_maps(rho)
     assert exact_sizes(layer, range(7, 12)) == [7, 9, 11]
@@ -279,7 +278,7 @@ def test_stride_is_exact_at_fitting_sizes_and_warns_at_others():
 
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_to_conv2d_and_residual_path(relaxed):
-    rho = regular(cyclic(4))
+    rho = cyclic(4).regular()
     layer = SteerableConv2d(rho, rho, 2, 3, 3, stride=2, padding=1, relaxed=relaxed)
     nn.init.normal_(layer.bias)
     x = torch.randn(2, 8, 7, 7)
@@ -291,7 +290,7 @@ def test_to_conv2d_and_residual_path(relaxed):
 
 def pixel_policy(group, action, *, relaxed):
     """A small encoder, and a policy that reads the whole map with one steerable kernel."""
-    one, many = trivial_of(group), regular(group)
+    one, many = group.trivial(), group.regular()
     encoder = nn.Sequential(
         SteerableConv2d(one, many, 3, 4, 3, stride=2, relaxed=relaxed),
         Pointwise(many),
@@ -310,7 +309,7 @@ def pixel_policy(group, action, *, relaxed):
 @pytest.mark.parametrize("group", [dihedral(1), dihedral(2), dihedral(4)], ids=str)
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_encoder_and_policy(group, relaxed):
-    action = sign(group) + trivial_of(group)
+    action = group.sign() + group.trivial()
     net = pixel_policy(group, action, relaxed=relaxed).double()
     x = torch.randn(3, 3, 19, 19).double()
     errors = equivariance_error(net, x, ImageAction(group), action, relative=True)
@@ -324,16 +323,16 @@ def test_encoder_and_policy(group, relaxed):
 
 def test_invariant_critic_of_map_and_action():
     group = dihedral(2)
-    action, many = sign(group) + trivial_of(group), regular(group)
+    action, many = group.sign() + group.trivial(), group.regular()
     of_map = SteerableConv2d(many, many, 4, 6, 7, relaxed=True).double()
     of_action = SteerableConv2d(action, many, 1, 6, 1, bias=False).double()
-    value = SteerableConv2d(many, trivial_of(group), 6, 1, 1).double()
+    value = SteerableConv2d(many, group.trivial(), 6, 1, 1).double()
 
     def critic(z, a):
         return value(torch.relu(of_map(z) + of_action(a[:, :, None, None]))).flatten(1)
 
     z, a = torch.randn(3, 16, 7, 7).double(), torch.randn(3, 2).double()
-    errors = equivariance_error(critic, (z, a), (on_maps(many), action), trivial_of(group))
+    errors = equivariance_error(critic, (z, a), (on_maps(many), action), group.trivial())
     assert max(errors.values()) < 1e-12
 
 
@@ -360,7 +359,7 @@ def test_wider_bands_give_more_kernels():
     assert narrow.filters.shape[2] < wide.filters.shape[2]
 
 
-RHO = regular(cyclic(4))
+RHO = cyclic(4).regular()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import torch
 from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.planar import o2
-from nearsym.groups.representation import plane_of, regular, trivial_of
 from nearsym.layers.relaxation import relaxed_weights, spread_penalty
 from nearsym.layers.steerable import SteerableConv2d
 from nearsym.measures.equivariance import equivariance_error
@@ -34,7 +33,7 @@ def closed_batch(rep, elements, size=7, channels=2):
 
 
 def pairs(group):
-    return [(trivial_of(group), regular(group)), (regular(group), plane_of(group))]
+    return [(group.trivial(), group.regular()), (group.regular(), group.vector())]
 
 
 @pytest.mark.parametrize("filters", [1, 3])
@@ -84,7 +83,7 @@ def test_continuous_weights_stay_equal_within_orbits():
     grid, rho = dihedral(4), o2().irrep(1)
     layer = SteerableConv2d(o2().trivial(), rho, 2, 2, 3, relaxed=True).double()
     teacher = SteerableConv2d(o2().trivial(), rho, 2, 2, 3).double()
-    scalars = trivial_of(grid)
+    scalars = grid.trivial()
     trained(layer, teacher, closed_batch(scalars, range(8)))
     weights = layer.offset_weights().detach().view(-1, 3, 3)
     edges, corners = weights[:, [0, 1, 1, 2], [1, 0, 2, 1]], weights[:, [0, 0, 2, 2], [0, 2, 0, 2]]
@@ -96,7 +95,7 @@ def test_continuous_weights_stay_equal_within_orbits():
 
 
 def test_weights_are_found_by_name():
-    rho = regular(dihedral(2))
+    rho = dihedral(2).regular()
     net = torch.nn.Sequential(
         SteerableConv2d(rho, rho, 1, 1, 3, relaxed=True), SteerableConv2d(rho, rho, 1, 1, 1)
     )
@@ -107,7 +106,7 @@ def test_weights_are_found_by_name():
 def test_offset_weights_reach_the_pixels():
     """Over D_1 the element mirror_x owns the offsets on the other side of the middle column."""
     group = dihedral(1)
-    layer = SteerableConv2d(trivial_of(group), trivial_of(group), 1, 1, 3, relaxed=True)
+    layer = SteerableConv2d(group.trivial(), group.trivial(), 1, 1, 3, relaxed=True)
     assert layer.filters.shape == (1, 1, 6, 1)
     with torch.no_grad():
         layer.relaxed[..., 1] = 3.0

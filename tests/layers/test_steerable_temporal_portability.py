@@ -10,7 +10,6 @@ from torch import nn
 
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.planar import o2
-from nearsym.groups.representation import regular, trivial_of
 from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
 from nearsym.layers.scale import ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.steerable import SteerableConv2d
@@ -18,7 +17,7 @@ from nearsym.layers.temporal import TemporalReadout, TranslationConv1d
 
 
 def grid_net():
-    one, many = trivial_of(dihedral(2)), regular(dihedral(2))
+    one, many = dihedral(2).trivial(), dihedral(2).regular()
     return nn.Sequential(
         SteerableConv2d(one, many, 3, 4, 3, stride=2, relaxed=True, filters=2),
         Pointwise(many),
@@ -146,7 +145,7 @@ def test_gradients_repeat_on_two_threads(make):
 
 
 def test_channels_last_is_kept():
-    rho = regular(cyclic(4))
+    rho = cyclic(4).regular()
     layer = SteerableConv2d(rho, rho, 4, 4, 3, padding=1, relaxed=True)
     x = torch.randn(2, 16, 9, 9)
     y = layer(x.contiguous(memory_format=torch.channels_last))

@@ -8,7 +8,7 @@ from torch import nn
 
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.temporal import (
     PADDINGS,
     TemporalReadout,

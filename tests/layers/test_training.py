@@ -6,7 +6,6 @@ from torch import nn
 
 from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import regular, trivial_of
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
@@ -24,7 +23,7 @@ class Network(nn.Module):
         self.lift = LiftingConv2d(group, 1, 3, 3, **options)
         self.conv = GroupConv2d(group, 3, 3, 3, relax=relax, **options)
         self.linear = GroupLinear(group, 27, 4, relax=relax, **options)
-        self.project = ProjectLinear(trivial_of(group), 4, **options)
+        self.project = ProjectLinear(group.trivial(), 4, **options)
 
     def forward(self, x):
         x = self.conv(self.lift(x).tanh()).tanh()
@@ -84,9 +83,9 @@ def test_regular_representation_moves_the_relaxed_weights():
     nn.init.normal_(layer.relaxed)
     moved = GroupLinear(group, 2, 3, relaxed=True, bias=False).double()
     moved.load_state_dict(layer.state_dict())
-    act = regular(group).along(-2)
+    act = group.regular().along(-2)
     x = torch.randn(3, 8, 2).double()
     for k in range(8):
         with torch.no_grad():
-            moved.relaxed.copy_(regular(group).act(k, layer.relaxed))
+            moved.relaxed.copy_(group.regular().act(k, layer.relaxed))
         assert torch.allclose(moved(act.act(k, x)), act.act(k, layer(x)), atol=1e-12)

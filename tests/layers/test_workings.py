@@ -9,15 +9,14 @@ import torch
 from torch import nn
 
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import plane_of
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
-from nearsym.layers.intertwiner import EquivariantLinear
+from nearsym.layers.equivariant_linear import EquivariantLinear
 from nearsym.layers.lift import LiftLinear, ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.norm import GroupImageNorm, GroupLayerNorm
 from nearsym.layers.pool import SpatialPool2d
 from nearsym.layers.regular import regular_features
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 
 
 class Network(nn.Module):
@@ -26,7 +25,7 @@ class Network(nn.Module):
     def __init__(self, group, relaxed=True):
         super().__init__()
         self.group = group
-        rep = plane_of(group)
+        rep = group.vector()
         self.lift = LiftingConv2d(group, 3, 4, 3, stride=2, relaxed=relaxed)
         self.norm = GroupImageNorm(group, 4)
         self.conv = residual(GroupConv2d(group, 4, 4, 3, relaxed=relaxed))
@@ -125,7 +124,7 @@ def test_deep_copies_are_equal_and_separate(net, images):
 
 
 def test_double_precision_is_double_after_any_detour():
-    layer = LiftLinear(plane_of(dihedral(3)), 1, 2).double()
+    layer = LiftLinear(dihedral(3).vector(), 1, 2).double()
     exact = layer.undo().clone()
     layer.float().half().double()
     assert torch.equal(layer.undo(), exact)

@@ -9,7 +9,6 @@ import nearsym
 from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Invariant
 from nearsym.groups.catalog import dihedral
-from nearsym.groups.representation import plane_of, regular, sign
 from nearsym.layers.linear import GroupLinear
 from nearsym.measures.equivariance import equivariance_error, numeric_floor, stabilizer
 
@@ -23,9 +22,9 @@ def shifted(x):
 def test_the_mean_of_the_norms_by_hand():
     # f(gx) − g f(x) = (−x + 1) − (−x − 1) = 2 for every x.
     x = np.array([[1.0], [5.0], [9.0]])
-    assert equivariance_error(shifted, x, sign(D1), sign(D1)) == {"mirror_x": 2.0}
+    assert equivariance_error(shifted, x, D1.sign(), D1.sign()) == {"mirror_x": 2.0}
     # ‖f(x)‖ is 2, 6 and 10: the mean is 6.
-    relative = equivariance_error(shifted, x, sign(D1), sign(D1), relative=True)
+    relative = equivariance_error(shifted, x, D1.sign(), D1.sign(), relative=True)
     assert relative == {"mirror_x": pytest.approx(2 / 6)}
 
 
@@ -40,13 +39,14 @@ def test_norms_are_per_sample_over_all_axes():
 
 def test_quantiles_by_hand():
     x = np.arange(5.0)[:, None]
-    errors = equivariance_error(lambda x: x * x, x, sign(D1), sign(D1), quantiles=(0.5, 1.0))  # 2x²
+    rho = D1.sign()
+    errors = equivariance_error(lambda x: x * x, x, rho, rho, quantiles=(0.5, 1.0))  # 2x²
     assert errors == {"mirror_x": {"mean": 12.0, "q0.5": 8.0, "q1": 32.0}}
 
 
 def test_every_element_but_the_identity_by_name():
     x = torch.randn(4, 2)
-    errors = equivariance_error(nn.Linear(2, 2), x, plane_of(D2), plane_of(D2))
+    errors = equivariance_error(nn.Linear(2, 2), x, D2.vector(), D2.vector())
     assert list(errors) == ["rot180", "mirror_x", "mirror_y"]
     assert all(isinstance(e, float) and e > 0 for e in errors.values())
 
@@ -57,16 +57,16 @@ def test_functions_of_several_arguments():
 
     batch = np.ones((3, 1)), np.full((3, 1), 2.0)
     # f(gs, ga) − f(s, a) = (2 − 2) − (2 + 2) = −4
-    errors = equivariance_error(critic, batch, (sign(D1), sign(D1)), Invariant(D1))
+    errors = equivariance_error(critic, batch, (D1.sign(), D1.sign()), Invariant(D1))
     assert errors == {"mirror_x": 4.0}
     with pytest.raises(UsageError, match=r"2 arguments needs a tuple of 2 actions, got sign"):
-        equivariance_error(critic, batch, sign(D1), Invariant(D1))
+        equivariance_error(critic, batch, D1.sign(), Invariant(D1))
 
 
 def test_double_precision_and_the_numeric_floor():
     layer = GroupLinear(D2, 16, 16)
     x = torch.randn(8, 4, 16)
-    act = regular(D2).along(-2)
+    act = D2.regular().along(-2)
     single = max(equivariance_error(layer, x, act, act).values())
     double = max(equivariance_error(layer, x, act, act, float64=True).values())
     floor = numeric_floor(layer, x)
@@ -78,7 +78,7 @@ def test_double_precision_and_the_numeric_floor():
 
 def test_a_function_that_is_zero_has_no_error():
     x = np.ones((3, 1))
-    assert equivariance_error(lambda x: 0 * x, x, sign(D1), sign(D1), relative=True) == {
+    assert equivariance_error(lambda x: 0 * x, x, D1.sign(), D1.sign(), relative=True) == {
         "mirror_x": 0.0
     }
 
@@ -90,18 +90,18 @@ def test_no_gradients_are_recorded():
         seen.append(torch.is_grad_enabled())
         return x
 
-    equivariance_error(f, torch.ones(2, 1), sign(D1), sign(D1))
+    equivariance_error(f, torch.ones(2, 1), D1.sign(), D1.sign())
     assert seen == [False, False]
 
 
 def test_wrong_use_is_explained():
     x = np.ones((3, 1))
     with pytest.raises(UsageError, match=r"Quantiles lie between 0 and 1, such as 0\.95, got 95"):
-        equivariance_error(shifted, x, sign(D1), sign(D1), quantiles=(95,))
+        equivariance_error(shifted, x, D1.sign(), D1.sign(), quantiles=(95,))
     with pytest.raises(UsageError, match=r"needs a function of batches: its output has no axis"):
-        equivariance_error(lambda x: x.sum(), x, sign(D1), Invariant(D1))
+        equivariance_error(lambda x: x.sum(), x, D1.sign(), Invariant(D1))
     with pytest.raises(UsageError, match=r"sign of D1 acts on 1 coordinates, got .* \(3, 2\)"):
-        equivariance_error(shifted, np.ones((3, 2)), sign(D1), sign(D1))
+        equivariance_error(shifted, np.ones((3, 2)), D1.sign(), D1.sign())
 
 
 def test_the_stabilizer_is_a_subgroup():

@@ -9,7 +9,7 @@ from nearsym.groups.action import ImageAction, Invariant
 from nearsym.groups.catalog import cyclic, dihedral, trivial
 from nearsym.groups.representation import from_matrices, plane_of, sign, trivial_of
 from nearsym.groups.symmetry import Symmetry
-from nearsym.layers.residual import residual_penalties
+from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.build import NetworkConfig, build_actor_critic
 from nearsym.networks.kit import make_kit
 

@@ -22,7 +22,16 @@ from nearsym.theory.bounds import alpha
 
 @dataclass(frozen=True)
 class AgentAudit:
-    """Errors per element, the spread of relaxed weights, and the gap of the learned values."""
+    """Errors per element, the spread of relaxed weights, and the gap of the learned values.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> symmetry, free = MirrorPendulum.symmetry, NetworkConfig(model="none", hidden=16, waist=8)
+    >>> networks = build_actor_critic(symmetry, (3,), "sac", free)
+    >>> found = audit_agent(networks, np.eye(3, dtype=np.float32), symmetry)
+    >>> found.q_gap["largest"] > 1e-3, found.relaxed
+    (True, {})
+    """
 
     elements: list[dict[str, Any]]
     """name, policy, critic and layers: mean, mean_ci95, q95, largest (layers without interval)."""
@@ -35,6 +44,7 @@ class AgentAudit:
     """V(s) = Q(s, π(s))."""
 
     def as_json(self) -> dict[str, Any]:
+        """Plain data, as the command prints it."""
         return {
             "elements": self.elements,
             "floors": self.floors,
@@ -56,6 +66,15 @@ def audit_agent(
 
     The policy's error is ‖π(gs) − gπ(s)‖ in action units, the critic's |Q(gs, ga) − Q(s, a)| at
     the policy's actions. `layers` observations serve to judge the layers.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> symmetry, size = MirrorPendulum.symmetry, NetworkConfig(channels=8, hidden=16, waist=8)
+    >>> networks = build_actor_critic(symmetry, (3,), "sac", size)
+    >>> obs = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    >>> found = audit_agent(networks, obs, symmetry, episodes=4)
+    >>> [(e["name"], e["policy"]["largest"] < 1e-5) for e in found.elements]
+    [('mirror_x', True)]
     """
     policy, value = MeanPolicy(networks), SmallerValue(networks)
     device = next(policy.parameters()).device

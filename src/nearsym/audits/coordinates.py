@@ -1,23 +1,23 @@
 """Named coordinates of a simulator's state, and distances between states in them.
 
-Where an environment has a method `coordinates(state) -> {name: number}` it decides; angles are the
-names listed in its `angles`. Without one, every floating-point array of the state counts, entry by
-entry, under names such as "qpos[0]"; whole numbers count as labels, equal or not. Counters, clocks
-and random states (names with "random", "rng", "seed", "step", "time", "frame", …) never count.
+Where an environment has a method `coordinates(state) -> {name: number}` it decides
+(`HasCoordinates` in `nearsym.protocols`; `HasAngles` and `LocatesCoordinates` say more). Without
+one, every floating-point array of the state counts, entry by entry, under names such as "qpos[0]";
+whole numbers count as labels, equal or not. Counters, clocks and random states (names with
+"random", "rng", "seed", "step", "time", "frame", …) never count.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from jaxtyping import Float
 
 from nearsym.errors import UsageError
-from nearsym.tasks.control.domain import Domain
+from nearsym.protocols import HasAngles, HasCoordinates, LocatesCoordinates, State, layer_of
 
-State = Mapping[str, np.ndarray]
 Points = Float[np.ndarray, "*batch coordinates"]
 
 _NOT_PHYSICAL = re.compile(r"random|rng|seed|noise|step|time|clock|count|frame|running|done", re.I)
@@ -25,7 +25,17 @@ _NOT_PHYSICAL = re.compile(r"random|rng|seed|noise|step|time|clock|count|frame|r
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Names of the coordinates, which of them are angles or labels, and where they stand."""
+    """Names of the coordinates, which of them are angles or labels, and where they stand.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> env = MirrorPendulum()
+    >>> _ = env.reset(seed=0)
+    >>> coordinates = coordinates_of(env, env.get_state())
+    >>> coordinates.names, coordinates.angle
+    (('angle', 'velocity'), array([ True, False]))
+    >>> float(coordinates.distance([3.0, 0.0], [-3.0, 0.0]).round(3))  # the short way round
+    0.283
+    """
 
     names: tuple[str, ...]
     angle: np.ndarray
@@ -85,18 +95,16 @@ def wrap(angle: np.ndarray) -> np.ndarray:
     return np.mod(angle + np.pi, 2 * np.pi) - np.pi
 
 
-def coordinates_of(env: Any, state: State) -> Coordinates:
+def coordinates_of(env: gym.Env, state: State) -> Coordinates:
     """The coordinates in which an environment's states are compared and regions reported."""
-    if hasattr(env, "coordinates"):
-        return _declared(env, state)
-    if isinstance(getattr(env, "domain", None), Domain):
-        return _of_domain(env.domain)
-    return _of_arrays(state)
+    named = layer_of(env, HasCoordinates)
+    return _of_arrays(state) if named is None else _declared(named, state)
 
 
-def _declared(env: Any, state: State) -> Coordinates:
+def _declared(env: HasCoordinates, state: State) -> Coordinates:
     names = tuple(env.coordinates(state))
-    angles = set(getattr(env, "angles", ()))
+    angles = set(env.angles) if isinstance(env, HasAngles) else set()
+    places = env.coordinate_places if isinstance(env, LocatesCoordinates) else {}
     if not names or angles - set(names):
         raise UsageError(
             "coordinates(state) must return one number for each name, and `angles` must list some "
@@ -106,27 +114,9 @@ def _declared(env: Any, state: State) -> Coordinates:
         names,
         np.array([name in angles for name in names]),
         np.zeros(len(names), dtype=bool),
-        (None,) * len(names),
+        tuple(places.get(name) for name in names),
         _rounding(state),
         lambda s: [float(v) for v in env.coordinates(s).values()],
-    )
-
-
-def _of_domain(domain: Domain) -> Coordinates:
-    """The control tasks: joint angles and positions, velocities, and reacher's target."""
-    joints, targets = domain.joints, len(domain.angles) - len(domain.joints)
-    names = [*joints, *("target x", "target y")[:targets]]
-    names += [f"velocity {name}" for name in joints]
-    places = [("qpos", i) for i in range(len(joints))] + [("target", i) for i in range(targets)]
-    places += [("qvel", i) for i in range(len(joints))]
-    angle = np.array([*domain.angles, *(False for _ in joints)])
-    return Coordinates(
-        tuple(names),
-        angle,
-        np.zeros(len(names), dtype=bool),
-        tuple(places),
-        1e-9,
-        lambda s: np.concatenate([s["qpos"], s["target"], s["qvel"]]),
     )
 
 

@@ -6,12 +6,13 @@ What fails here is a mistake to correct, not a number to report: it raises `Usag
 import gymnasium as gym
 import numpy as np
 
-from nearsym.audits.coordinates import Coordinates, State
+from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.simulator import Simulator, move
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation
 from nearsym.groups.symmetry import Symmetry
+from nearsym.protocols import State
 
 LEVEL = 1e-3
 """False alarms of the test of the initial states, over all coordinates and elements together."""
@@ -74,6 +75,8 @@ def asymmetric_starts(coordinates: Coordinates, moved: np.ndarray) -> list[dict[
     compared with the other half by the Kolmogorov-Smirnov test, coordinate by coordinate: it finds
     shifted and lopsided starts, not every joint asymmetry.
     """
+    from scipy.stats import ks_2samp  # here: slow to import, and only an audit needs it
+
     half = len(moved) // 2
     tests = max(1, (moved.shape[1] - 1) * moved.shape[2])
     found: list[dict[str, str | float]] = []
@@ -83,24 +86,10 @@ def asymmetric_starts(coordinates: Coordinates, moved: np.ndarray) -> list[dict[
             image, plain = (np.round(s, 10) for s in (moved[:half, g, i], moved[half:, 0, i]))
             if coordinates.angle[i]:  # cut the circle where it does not separate equal angles
                 image, plain = np.mod(image + 1e-6, 2 * np.pi), np.mod(plain + 1e-6, 2 * np.pi)
-            p = _ks_p_value(image, plain)
+            p = float(ks_2samp(image, plain).pvalue)  # exact: there are few
             if p < LEVEL / tests:
                 found.append({"element": g, "coordinate": name, "p_value": p})
     return found
-
-
-def _ks_p_value(a: np.ndarray, b: np.ndarray) -> float:
-    """The asymptotic p value of the two-sample Kolmogorov-Smirnov test."""
-    points = np.concatenate([a, b])
-    cdf_a = np.searchsorted(np.sort(a), points, side="right") / len(a)
-    cdf_b = np.searchsorted(np.sort(b), points, side="right") / len(b)
-    gap = float(np.abs(cdf_a - cdf_b).max())
-    root = np.sqrt(len(a) * len(b) / (len(a) + len(b)))
-    t = (root + 0.12 + 0.11 / root) * gap
-    if t < 0.3:
-        return 1.0
-    k = np.arange(1, 101)
-    return float(np.clip(2 * np.sum((-1.0) ** (k - 1) * np.exp(-2 * (k * t) ** 2)), 0, 1))
 
 
 def _check_homomorphism(act: Representation, what: str) -> None:

@@ -1,13 +1,13 @@
 """How far the two steps of a pair are apart: exactly where they are certain, as laws where not."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.optimize import linear_sum_assignment
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.pairs import Pairs
-from nearsym.errors import MissingExtraError
 
 
 class Bracket(NamedTuple):
@@ -66,14 +66,5 @@ def _bracket(cross: np.ndarray, within_x: np.ndarray, within_y: np.ndarray) -> B
     other = ~np.eye(draws, dtype=bool)  # equal draws share their random numbers
     lower = cross[:, other].mean(axis=1)
     lower = lower - 0.5 * within_x[:, other].mean(axis=1) - 0.5 * within_y[:, other].mean(axis=1)
-    assign = _assignment()
-    matched = [cost[assign(cost)].mean() for cost in cross]
+    matched = [cost[linear_sum_assignment(cost)].mean() for cost in cross]
     return Bracket(lower, np.array(matched))
-
-
-def _assignment() -> Any:
-    try:
-        from scipy.optimize import linear_sum_assignment
-    except ImportError as error:
-        raise MissingExtraError("An audit of random dynamics", "theory") from error
-    return linear_sum_assignment

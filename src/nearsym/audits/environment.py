@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -9,17 +10,14 @@ import numpy as np
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.declaration import asymmetric_starts, check_spaces, check_transform
-from nearsym.audits.discrepancy import (
-    Bracket,
-    mean_step,
-    reward_bracket,
-    transition_bracket,
-)
+from nearsym.audits.discrepancy import Bracket, mean_step, reward_bracket, transition_bracket
 from nearsym.audits.mistakes import Mistake, find_mistakes
-from nearsym.audits.pairs import Pairs, Progress, resets, sample_pairs
+from nearsym.audits.pairs import Pairs, resets, sample_pairs
 from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
+from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.regions import Box, find_regions
 from nearsym.audits.simulator import Simulator, check_samples
+from nearsym.audits.table import audit_table
 from nearsym.audits.verdict import EPSILON, Strength, Verdict, decide
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
@@ -33,7 +31,13 @@ STARTS = 200
 
 @dataclass(frozen=True)
 class ElementAudit:
-    """What was measured for one group element."""
+    """What was measured for one group element.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> (mirror,) = audit_environment(MirrorPendulum(wind=0.2), samples=100, longest=50).elements
+    >>> mirror.name, mirror.strength.broken_share, round(mirror.eps_p.mean, 2)
+    ('mirror_x', 1.0, 0.06)
+    """
 
     name: str
     eps_r: Estimate
@@ -60,9 +64,22 @@ class ElementAudit:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnvironmentAudit:
-    """The audit of a task: what it declares, what was measured, and the verdict."""
+    """The audit of a task: what it declares, what was measured, and the verdict.
+
+    Shown, it is a table; `as_json()` is the same as plain data, and `plot(path)` draws where the
+    symmetry is broken.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> found = audit_environment(MirrorPendulum(), samples=100, longest=50)
+    >>> found.stabilizer, found.names
+    (['e', 'mirror_x'], ['angle', 'velocity', 'action[0]'])
+    >>> found  # doctest: +ELLIPSIS
+    D1: 100 pairs of steps from 20 episodes, deterministic
+    Verdict: exact. Every element holds at every sample.
+    ...
+    """
 
     group: FiniteGroup
     verdict: Verdict
@@ -90,6 +107,7 @@ class EnvironmentAudit:
         return [*self.coordinates.names, *self.action_names]
 
     def as_json(self) -> dict[str, Any]:
+        """Plain data, as the command prints it."""
         return {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -107,6 +125,15 @@ class EnvironmentAudit:
             },
             "notes": self.notes,
         }
+
+    def plot(self, path: str | Path, *, title: str = "") -> None:
+        """Write a heat map of the mismatch to a .png, .pdf or .svg file."""
+        from nearsym.audits.plots import plot_audit
+
+        plot_audit(self, Path(path), title)
+
+    def __repr__(self) -> str:
+        return audit_table(self.as_json())
 
     @property
     def stabilizer(self) -> list[str]:
@@ -130,13 +157,18 @@ def audit_environment(
     per_episode: int = PER_EPISODE,
     longest: int | None = None,
     keep_observations: bool = False,
-    progress: Progress = iter,
+    progress: bool | Progress = False,
 ) -> EnvironmentAudit:
     """Check what an environment declares, then measure it at states that policies reach.
 
-    `env.unwrapped` needs `symmetry`, `get_state`, `set_state` and `transform`. Episodes are cut
-    after `longest` steps (1000 where the environment knows no end). The same seed gives the same
-    audit.
+    The environment, or a wrapper around it, needs `symmetry`, `get_state`, `set_state` and
+    `transform`. Episodes are cut after `longest` steps (1000 where the environment knows no end).
+    The same seed gives the same audit.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> found = audit_environment(MirrorPendulum(wind=0.2), samples=100, longest=50)
+    >>> print(found.verdict, found.reason)
+    approximate Broken mildly or in places (up to 100% of the samples): mirror_x.
     """
     _check_options(samples, epsilon, per_episode)
     simulator = Simulator(env, seed, longest)
@@ -151,7 +183,7 @@ def audit_environment(
         per_episode=min(per_episode, max(1, samples // 20)),
         seed=seed,
         keep_observations=keep_observations,
-        progress=progress,
+        progress=as_progress(progress),
     )
     check_transform(simulator, [state for state, _ in pairs.probes[:5]])
     return _report(simulator, pairs, starts, epsilon, seed)
@@ -261,6 +293,6 @@ def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estim
 def _check_options(samples: int, epsilon: float, per_episode: int) -> None:
     check_samples(samples)
     if not 0 < epsilon < np.inf:
-        raise UsageError(f"epsilon is a positive number of mean steps, got {epsilon}.")
+        raise UsageError(f"`epsilon` is a positive number of mean steps, got {epsilon}.")
     if per_episode < 1:
-        raise UsageError(f"per_episode must be 1 or more, got {per_episode}.")
+        raise UsageError(f"`per_episode` must be at least 1, got {per_episode}.")

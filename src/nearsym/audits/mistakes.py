@@ -11,11 +11,10 @@ import gymnasium as gym
 import numpy as np
 from jaxtyping import Float
 
-from nearsym.audits.coordinates import State
 from nearsym.audits.observations import NOT_COMPARED, observation_pairs
 from nearsym.audits.pairs import Pairs
 from nearsym.audits.simulator import Outcome, Simulator
-from nearsym.tasks.control.domain import Domain
+from nearsym.protocols import State
 
 NOWHERE = 0.01
 """An element that holds at more of the samples than this has no wrong sign in the dynamics."""
@@ -169,9 +168,6 @@ def _negated(action: np.ndarray, i: int) -> np.ndarray:
 def _name(simulator: Simulator, part: str, i: int) -> str:
     if part == "state":
         return simulator.coordinates.names[i]
-    domain = getattr(simulator.env, "domain", None)
-    if part == "observation" and isinstance(domain, Domain) and i < len(domain.entries):
-        shape = simulator.env.observation_space.shape
-        if shape is not None and len(shape) == 1:
-            return f"observation[{i}] ({domain.entries[i][0]})"
+    if part == "observation" and i < len(simulator.observation_names):
+        return f"observation[{i}] ({simulator.observation_names[i]})"
     return f"{part}[{i}]"

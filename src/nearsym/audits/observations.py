@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from nearsym.audits.coordinates import State
 from nearsym.audits.simulator import Simulator
+from nearsym.protocols import State
 
 OFF = 0.5
 """Mismatch of an observation entry, in parts of its spread, that is no small break."""

@@ -1,23 +1,22 @@
 """Pairs of steps, one from s under a and one from g·s under g·a, at states that policies reach."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from nearsym.audits.coordinates import State
 from nearsym.audits.policies import PolicyMaker, draw_action
+from nearsym.audits.progress import Progress
 from nearsym.audits.simulator import Outcome, Simulator
 from nearsym.errors import UsageError
+from nearsym.protocols import State
 
 DRAWS = 8
 """Steps from each state where the dynamics are random."""
 PROBES = 100
 """Samples whose full states are kept for further questions."""
-
-Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 @dataclass(frozen=True)
@@ -166,6 +165,13 @@ def _check_restoring(simulator: Simulator, visited: list[tuple[State, Any]], see
     for state, action in visited[:10]:
         first, second = (simulator.outcome(state, action, (seed, 0)) for _ in range(2))
         gap = np.abs(simulator.coordinates.difference(first.x, second.x))
+        if simulator.wrapped and not np.array_equal(first.obs, second.obs):
+            raise UsageError(
+                "A wrapper around the environment keeps a state that set_state does not know: two "
+                "steps from the same state with the same action and random numbers show different "
+                "observations. Give that wrapper get_state and set_state, or declare the symmetry "
+                "inside it."
+            )
         if gap.max() > 0 or first.reward != second.reward:
             name = simulator.coordinates.names[int(np.argmax(gap))]
             what = "reward" if gap.max() == 0 else name

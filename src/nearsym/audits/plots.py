@@ -14,10 +14,17 @@ HOLDS = "#cfe3f1"
 """Where the symmetry holds."""
 
 
-def plot_audit(audit: EnvironmentAudit, path: Path, title: str) -> None:
+def plot_audit(audit: EnvironmentAudit, path: Path, title: str = "") -> None:
     """Write a heat map for each element: mean mismatch, in mean steps, with the boxes found.
 
     Blue is where the symmetry holds, grey where no sample was taken.
+
+    >>> import tempfile
+    >>> from nearsym.audits import audit_environment
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> found = audit_environment(MirrorPendulum(wind=0.2), samples=100, longest=50)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot_audit(found, Path(folder) / "where.png", "wind")
     """
     check_plot(path)
     figure_class, canvas, colormaps = _matplotlib()
@@ -38,16 +45,16 @@ def plot_audit(audit: EnvironmentAudit, path: Path, title: str) -> None:
     figure.colorbar(
         image, ax=list(axes), label="mismatch of next states (mean steps)", extend="max"
     )
-    figure.suptitle(f"{title}: {audit.verdict}")
+    figure.suptitle(f"{title}: {audit.verdict}" if title else str(audit.verdict))
     figure.savefig(path, dpi=130)
 
 
 def check_plot(path: Path) -> None:
     """Refuse a file that could not be written, before anything is measured."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise UsageError(f"--plot writes .png, .pdf or .svg files, got {path.name!r}.")
+        raise UsageError(f"A plot is written to a .png, .pdf or .svg file, got {path.name!r}.")
     if not path.parent.is_dir():
-        raise UsageError(f"--plot: there is no folder {path.parent}.")
+        raise UsageError(f"The plot cannot be written: there is no folder {path.parent}.")
     _matplotlib()
 
 
@@ -114,5 +121,5 @@ def _matplotlib() -> tuple[Any, Any, Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtraError("--plot", "plots") from error
+        raise MissingExtraError("The plot of an audit", "plots") from error
     return Figure, FigureCanvasAgg, colormaps

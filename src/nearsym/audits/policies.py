@@ -1,4 +1,5 @@
-"""Random ways to act, so that an audit sees more of a task than one policy would show."""
+"""Ways to act in an audit: random ones, which show more of a task than one policy would, and a
+policy of one's own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +7,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from nearsym.audits.wrappers import (
+    action_inside,
+    check_transparent,
+    observation_outside,
+    wrappers_between,
+)
 from nearsym.errors import UsageError
 
 Policy = Callable[[np.ndarray], Any]
@@ -72,6 +79,17 @@ def feedback(env: gym.Env, rng: np.random.Generator) -> Policy:
 
 RANDOM_POLICIES: tuple[PolicyMaker, ...] = (uniform, held, swinging, feedback)
 """What an audit uses unless told otherwise; each episode draws one of them."""
+
+
+def acting_in(env: gym.Env, policy: Policy) -> PolicyMaker:
+    """A policy that acts in `env`, for episodes that are stepped at a layer further in."""
+
+    def make(layer: gym.Env, rng: np.random.Generator) -> Policy:
+        around = wrappers_between(env, layer)
+        check_transparent(around)
+        return lambda obs: action_inside(around, policy(observation_outside(around, obs)))
+
+    return make
 
 
 def draw_action(space: gym.Space, rng: np.random.Generator) -> Any:

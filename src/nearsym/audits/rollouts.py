@@ -7,8 +7,9 @@ the identity in place of g, and is the floor below which nothing can be said. Mi
 step as near as that are left out, so that rarely visited sides do not look like broken symmetry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -16,15 +17,16 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.audits.declaration import check_spaces
-from nearsym.audits.pairs import Progress
-from nearsym.audits.policies import PolicyMaker, uniform
-from nearsym.audits.simulator import (
-    check_samples,
+from nearsym.audits.offers import (
     declared_symmetry,
     longest_episode,
     missing_methods,
-    move,
+    symmetric_layer,
 )
+from nearsym.audits.policies import PolicyMaker, uniform
+from nearsym.audits.progress import Progress, as_progress
+from nearsym.audits.simulator import check_samples, move
+from nearsym.audits.table import audit_table
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 from nearsym.measures.intervals import Estimate, mean_interval
@@ -32,11 +34,16 @@ from nearsym.measures.intervals import Estimate, mean_interval
 EPISODES = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RolloutAudit:
     """Rewards and next observations beside those of the nearest mirrored step, and the floor.
 
-    Images have no useful distance: their elements come without numbers.
+    Images have no useful distance: their elements come without numbers. Shown, it is a table.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> found = audit_rollouts(MirrorPendulum(), samples=100)
+    >>> found.verdict is None, found.samples, found.episodes
+    (True, 100, 20)
     """
 
     elements: list[dict[str, Any]]
@@ -48,18 +55,24 @@ class RolloutAudit:
     """What the sampled steps started from, ordered by episode."""
 
     @property
+    def verdict(self) -> None:
+        """None: rollouts alone decide nothing."""
+        return None
+
+    @property
     def reason(self) -> str:
+        """Why there is no verdict."""
         rest = (
             "Images of nearest steps of rollouts cannot be compared either."
             if self.images
             else "What follows compares nearest steps of rollouts."
         )
-        return (
-            f"No verdict: the environment has no {' and no '.join(self.missing)}, so steps from s "
-            f"and g·s cannot be compared. {rest}"
-        )
+        lacking = f"the environment has no {' and no '.join(self.missing)}"
+        why = lacking if self.missing else "states were not set"
+        return f"No verdict: {why}, so steps from s and g·s cannot be compared. {rest}"
 
     def as_json(self) -> dict[str, Any]:
+        """Plain data, as the command prints it."""
         return {
             "verdict": None,
             "reason": self.reason,
@@ -69,6 +82,13 @@ class RolloutAudit:
             "missing": self.missing,
         }
 
+    def plot(self, path: str | Path, *, title: str = "") -> None:
+        """Refused: where nothing was compared state by state there is nothing to draw."""
+        raise UsageError(f"There is nothing to plot. {self.reason}")
+
+    def __repr__(self) -> str:
+        return audit_table(self.as_json())
+
 
 def audit_rollouts(
     env: gym.Env,
@@ -76,14 +96,24 @@ def audit_rollouts(
     samples: int = 2000,
     seed: int = 0,
     policies: Sequence[PolicyMaker] = (uniform,),
-    progress: Progress = iter,
+    progress: bool | Progress = False,
 ) -> RolloutAudit:
-    """Declaration checks, and the nearest-step comparison under policies that take turns."""
+    """Declaration checks, and the nearest-step comparison under policies that take turns.
+
+    Below the floor nothing can be said; well above it the symmetry is broken:
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> (mirror,) = audit_rollouts(MirrorPendulum(), samples=1000).elements
+    >>> mirror["eps_p"]["mean"] < 1.3 * mirror["floor_p"]["mean"]
+    True
+    """
     check_samples(samples)
-    symmetry = declared_symmetry(env)
+    symmetry, longest, missing = declared_symmetry(env), longest_episode(env), missing_methods(env)
+    env = symmetric_layer(env)
     images = _are_images(env.observation_space)
     check_spaces(symmetry, env, [np.array(env.reset(seed=seed + i)[0]) for i in range(5)])
-    steps = _steps(env, policies, -(-samples // EPISODES), seed, progress)
+    rng, episodes = np.random.default_rng(seed), as_progress(progress)(range(EPISODES))
+    steps = _steps(env, policies, -(-samples // EPISODES), longest, rng, episodes)
     if images:
         elements = [_as_json(name, None, None) for name in symmetry.group.elements[1:]]
     else:
@@ -92,7 +122,7 @@ def audit_rollouts(
         elements=elements,
         samples=len(steps),
         episodes=EPISODES,
-        missing=missing_methods(env),
+        missing=missing,
         images=images,
         observations=np.stack([step[0] for step in steps]),
     )
@@ -102,13 +132,16 @@ Step = tuple[Any, Any, float, Any]
 
 
 def _steps(
-    env: gym.Env, policies: Sequence[PolicyMaker], per_episode: int, seed: int, progress: Progress
+    env: gym.Env,
+    policies: Sequence[PolicyMaker],
+    per_episode: int,
+    longest: int,
+    rng: np.random.Generator,
+    episodes: Iterable[int],
 ) -> list[Step]:
     """Steps at uniformly drawn times, `per_episode` from each episode."""
-    longest = longest_episode(env)
-    rng = np.random.default_rng(seed)
     kept: list[Step] = []
-    for number in progress(range(EPISODES)):
+    for number in episodes:
         obs = np.array(env.reset(seed=int(rng.integers(2**31)))[0])  # a copy: it may be a buffer
         policy = policies[number % len(policies)](env, rng)
         episode: list[Step] = []

@@ -1,17 +1,22 @@
 """An environment as an audit sees it: states that can be read, set, moved and stepped from."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
 import numpy as np
 
-from nearsym.audits.coordinates import Coordinates, State, coordinates_of
+from nearsym.audits.coordinates import Coordinates, coordinates_of
+from nearsym.audits.offers import (
+    check_group,
+    declared_symmetry,
+    longest_episode,
+    missing_methods,
+    observation_names_of,
+    observer_of,
+    symmetric_layer,
+)
 from nearsym.errors import UsageError
-from nearsym.groups.symmetry import Symmetry
-
-NEEDED = ("get_state", "set_state", "transform")
-LONGEST = 1000
-"""Steps after which an episode is cut where the environment itself knows no end."""
+from nearsym.protocols import Resumable, State, Transforming, layer_of
 
 
 class Outcome(NamedTuple):
@@ -28,33 +33,44 @@ class Outcome(NamedTuple):
 class Simulator:
     """A Gymnasium environment with `symmetry`, `get_state`, `set_state` and `transform`.
 
-    Everything runs on `env.unwrapped`, which is what declares the symmetry. Its random numbers are
-    Gymnasium's `np_random`; a `draw` pins them for one step.
+    Each may sit on the environment or on a wrapper. Everything is stepped at the outermost layer
+    that declares a symmetry, whose observations and actions are those that the symmetry moves. Its
+    random numbers are Gymnasium's `np_random`; a `draw` pins them for one step.
     """
 
     def __init__(self, env: gym.Env, seed: int = 0, longest: int | None = None):
-        self.env: Any = env.unwrapped
         self.symmetry = declared_symmetry(env)
         self.group = self.symmetry.group
+        self.env: Any = symmetric_layer(env)
         missing = missing_methods(env)
         if missing:
             raise UsageError(
                 f"An audit of the dynamics needs {_listed(missing)} on the environment; "
-                f"{type(self.env).__name__} has none. It can only be measured from rollouts."
+                f"{type(env.unwrapped).__name__} has none. It can only be measured from rollouts."
             )
+        self._states = cast(Resumable, layer_of(env, Resumable))
+        self._moves = cast(Transforming, layer_of(env, Transforming))
+        check_group(self._moves, self.symmetry)
         self.longest = longest_episode(env) if longest is None else longest
-        self.env.reset(seed=seed)
-        self.coordinates: Coordinates = coordinates_of(self.env, self.state())
+        obs, _ = self.env.reset(seed=seed)
+        self._observe = observer_of(self.env, obs)
+        self.observation_names = observation_names_of(self.env)
+        self.coordinates: Coordinates = coordinates_of(env, self.state())
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether steps pass through other layers than the one whose state is set."""
+        return self._states is not self.env
 
     def state(self) -> State:
         """A copy of the present state."""
-        return _copied(self.env.get_state())
+        return _copied(self._states.get_state())
 
     def outcome(self, state: State, action: Any, draw: tuple[int, ...] | None = None) -> Outcome:
         """One step from a state; `draw` replaces the random numbers that the state carries."""
-        self.env.set_state(_copied(state))
+        self._states.set_state(_copied(state))
         if draw is not None:
-            self.env.np_random = np.random.default_rng(draw)
+            self.env.unwrapped.np_random = np.random.default_rng(draw)
         obs, reward, terminated, _, _ = self.env.step(action)
         following = self.state()
         x = self.coordinates.of(following)
@@ -62,20 +78,19 @@ class Simulator:
 
     def drew(self, draw: tuple[int, ...]) -> bool:
         """Whether the last step, pinned by `draw`, used any random number."""
-        now = self.env.np_random.bit_generator.state
+        now = self.env.unwrapped.np_random.bit_generator.state
         return now != np.random.default_rng(draw).bit_generator.state
 
     def moved(self, g: int, state: State) -> State:
         """g·s."""
-        return self.env.transform(g, _copied(state))
+        return self._moves.transform(g, _copied(state))
 
     def observe(self, state: State) -> np.ndarray | None:
         """The observation of a state, where the environment can say it without a step."""
-        for name in ("observe", "_get_obs"):
-            if hasattr(self.env, name):
-                self.env.set_state(_copied(state))
-                return np.array(getattr(self.env, name)())
-        return None
+        if self._observe is None:
+            return None
+        self._states.set_state(_copied(state))
+        return np.array(self._observe())
 
     def move_action(self, g: int, action: Any) -> Any:
         return move(self.symmetry.action, self.env.action_space, g, action)
@@ -84,38 +99,9 @@ class Simulator:
         return np.asarray(move(self.symmetry.observation, self.env.observation_space, g, obs))
 
 
-def declared_symmetry(env: gym.Env) -> Symmetry:
-    """The symmetry an environment declares, or an error that says what is missing."""
-    symmetry = getattr(env.unwrapped, "symmetry", None)
-    if not isinstance(symmetry, Symmetry):
-        raise UsageError(
-            f"{type(env.unwrapped).__name__} declares no symmetry: an audit needs an attribute "
-            f"`symmetry` that is a nearsym.Symmetry, got {type(symmetry).__name__}."
-        )
-    if symmetry.group.order == 1:
-        raise UsageError("The declared group has no element but e: there is nothing to audit.")
-    return symmetry
-
-
-def longest_episode(env: gym.Env) -> int:
-    """Steps after which an episode is cut: the shortest TimeLimit, what Gymnasium's registry says,
-    or 1000."""
-    limits = [getattr(env.spec, "max_episode_steps", None)]
-    while isinstance(env, gym.Wrapper):
-        if isinstance(env, gym.wrappers.TimeLimit):
-            limits.append(env._max_episode_steps)
-        env = env.env
-    return min((int(limit) for limit in limits if limit is not None), default=LONGEST)
-
-
 def check_samples(samples: int) -> None:
     if samples < 100:
-        raise UsageError(f"An audit needs 100 samples or more, got {samples}.")
-
-
-def missing_methods(env: gym.Env) -> list[str]:
-    """Which of the methods for setting and moving states an environment lacks."""
-    return [name for name in NEEDED if not callable(getattr(env.unwrapped, name, None))]
+        raise UsageError(f"`samples` must be at least 100, got {samples}.")
 
 
 def move(act: Any, space: gym.Space, g: int, value: Any) -> Any:

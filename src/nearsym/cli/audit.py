@@ -2,14 +2,11 @@
 
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
-
-RUN_SAMPLES = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,63 +53,80 @@ def exit_code(result: dict[str, Any]) -> int:
 
 def show(result: dict[str, Any]) -> None:
     """The result for people."""
-    from nearsym.cli.audit_table import audit_table
+    from nearsym.audits.table import audit_table
 
     print(audit_table(result))
 
 
 def _audit_task(args: Audit) -> dict[str, Any]:
-    from nearsym.audits.environment import SAMPLES
-    from nearsym.audits.policies import RANDOM_POLICIES, uniform
-    from nearsym.audits.simulator import declared_symmetry, missing_methods
+    from nearsym.audits import audit
 
-    samples = SAMPLES if args.samples is None else args.samples
-    env, trained, repeat = _environment(args)
-    head = {"task": args.target, "variant": _variant_of(env), "seed": args.seed}
-    head |= {"action_repeat": repeat}
+    env, policy, repeat = _environment(args)
     try:
-        declared_symmetry(env)
-        if missing_methods(env):
-            policies = [uniform, *([trained] if trained else [])]
-            return head | _rollout_audit(args, env, samples, policies).as_json()
-        policies = [*RANDOM_POLICIES, *([trained] * len(RANDOM_POLICIES) if trained else [])]
-        return head | _environment_audit(args, env, samples, policies=policies).as_json()
+        _check_plot(args, env)
+        found = audit(env, policy=policy, **_options(args))
     finally:
         env.close()
+    head = {"task": args.target, "variant": _variant_of(env), "seed": args.seed}
+    return _finished(args, env, found, head | {"action_repeat": repeat})
 
 
-def _rollout_audit(args: Audit, env: Any, samples: int, policies: list[Any]) -> Any:
-    """What can be said where states cannot be set; the reason goes to standard error too."""
-    from nearsym.audits.rollouts import audit_rollouts
-    from nearsym.audits.simulator import missing_methods
+def _audit_run(args: Audit) -> dict[str, Any]:
+    from nearsym.audits import audit_agent_in
+    from nearsym.runs.run import load_agent
 
-    if args.plot is not None:
-        lacking = " and no ".join(missing_methods(env))
+    for name in ("variant", "policy", "obs"):
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name} belongs to the audit of a task; {args.target} is a run.")
+    config, agent, env = load_agent(Path(args.target), checkpoint=args.checkpoint)
+    discount = config.training.discount
+    try:
+        _check_plot(args, env)
+        found = audit_agent_in(
+            env, agent.networks, _one_by_one(agent), discount=discount, **_options(args)
+        )
+    finally:
+        env.close()
+    head = {"run": args.target, "task": config.task.name, "variant": config.task.variant}
+    head |= {"model": config.network.model}
+    steps = {"seed": args.seed, "action_repeat": _repeat_of(config.task)}
+    return _finished(args, env, found, head | steps)
+
+
+def _options(args: Audit) -> dict[str, Any]:
+    """What an audit is asked in Python."""
+    asked: dict[str, Any] = {"seed": args.seed, "epsilon": args.epsilon, "progress": True}
+    return asked if args.samples is None else asked | {"samples": args.samples}
+
+
+def _check_plot(args: Audit, env: Any) -> None:
+    """Refuse what could not be drawn or written, before anything is measured."""
+    from nearsym.audits.offers import declared_symmetry, missing_methods
+    from nearsym.audits.plots import check_plot
+
+    if args.plot is None:
+        return
+    declared_symmetry(env)  # a missing one comes first
+    missing = missing_methods(env)
+    if missing:
+        lacking = " and no ".join(missing)
         raise UsageError(f"The environment has no {lacking}: there is nothing for --plot to draw.")
-    found = audit_rollouts(env, samples=samples, seed=args.seed, policies=policies, progress=_bar)
-    print(f"nearsym: {found.reason}", file=sys.stderr)
-    return found
+    check_plot(Path(args.plot))
 
 
-def _environment_audit(args: Audit, env: Any, samples: int, **options: Any) -> Any:
-    from nearsym.audits.environment import audit_environment
-    from nearsym.audits.plots import check_plot, plot_audit
-
-    if args.plot is not None:
-        check_plot(Path(args.plot))
-    result = audit_environment(
-        env, samples=samples, seed=args.seed, epsilon=args.epsilon, progress=_bar, **options
-    )
+def _finished(args: Audit, env: Any, found: Any, head: dict[str, Any]) -> dict[str, Any]:
+    """The picture, if asked for, and the result; why there is no verdict goes to standard error."""
+    if found.verdict is None:
+        print(f"nearsym: {found.reason}", file=sys.stderr)
     if args.plot is not None:
         variant = _variant_of(env)
-        title = args.target if variant is None else f"{args.target} {variant}"
-        plot_audit(result, Path(args.plot), title)
-    return result
+        found.plot(args.plot, title=args.target if variant is None else f"{args.target} {variant}")
+    return head | found.as_json()
 
 
 def _environment(args: Audit) -> tuple[Any, Any, int]:
-    """The environment to audit, a maker of the trained policy's actions or None, and how many
-    environment steps one of its steps is."""
+    """The environment to audit, the trained policy or None, and how many environment steps one of
+    its steps is."""
     from nearsym.runs.build import has_pixels
     from nearsym.tasks.registry import make, plain_name
 
@@ -146,7 +160,7 @@ def _with_policy(args: Audit, target: str) -> tuple[Any, Any, int]:
         raise UsageError(f"--policy {folder} reads {task.obs}, not --obs {args.obs}.")
     env = build_env(replace(task, variant=args.variant))
     _, agent, _ = load_agent(folder, checkpoint=args.checkpoint, env=env)
-    return env, _maker(agent), _repeat_of(task)
+    return env, _one_by_one(agent), _repeat_of(task)
 
 
 def _repeat_of(task: Any) -> int:
@@ -156,89 +170,11 @@ def _repeat_of(task: Any) -> int:
     return task.action_repeat if has_pixels(task.name) else 1
 
 
-def _maker(agent: Any) -> Any:
-    """A trained agent as a policy for every episode.
-
-    An agent acts in [−1, 1] and reads float32 vectors (`experiments.build`); an audit steps the
-    environment itself, which may do neither.
-    """
-    from nearsym.audits.policies import from_unit
-
-    def make(env: Any, rng: Any) -> Any:
-        def act(obs: Any) -> Any:
-            return from_unit(env.action_space, agent.policy(_as_read(obs)[None])[0])
-
-        return act
-
-    return make
-
-
-def _as_read(obs: Any) -> Any:
-    """Observations in the type that agents read."""
-    return obs if obs.dtype == "uint8" else obs.astype("float32")
-
-
-def _audit_run(args: Audit) -> dict[str, Any]:
-    from nearsym.audits.agent import audit_agent
-    from nearsym.audits.policies import RANDOM_POLICIES, uniform
-    from nearsym.audits.simulator import declared_symmetry, missing_methods
-    from nearsym.runs.run import load_agent
-
-    for name in ("variant", "policy", "obs"):
-        if getattr(args, name) is not None:
-            raise UsageError(f"--{name} belongs to the audit of a task; {args.target} is a run.")
-    samples = RUN_SAMPLES if args.samples is None else args.samples
-    config, agent, env = load_agent(Path(args.target), checkpoint=args.checkpoint)
-    try:
-        symmetry = declared_symmetry(env)
-        world: Any
-        if missing_methods(env):
-            world = _rollout_audit(args, env, samples, [uniform, _maker(agent)])
-        else:
-            policies = [*RANDOM_POLICIES, *([_maker(agent)] * len(RANDOM_POLICIES))]
-            world = _environment_audit(
-                args, env, samples, policies=policies, keep_observations=True
-            )
-    finally:
-        env.close()
-    found = audit_agent(
-        agent.networks,
-        _as_read(world.observations),
-        symmetry,
-        episodes=world.episodes,
-        seed=args.seed,
-    )
-    merged = [
-        {**mine, **theirs}
-        for mine, theirs in zip(world.as_json()["elements"], found.elements, strict=True)
-    ]
-    head = {"run": args.target, "task": config.task.name, "variant": config.task.variant}
-    head |= {"model": config.network.model}
-    steps = {"seed": args.seed, "action_repeat": _repeat_of(config.task)}
-    result = {**head, **steps, **world.as_json(), **found.as_json()}
-    bound = _bound(world, found, config.training.discount)
-    return {**result, "elements": merged, "alpha": bound}
-
-
-def _bound(world: Any, found: Any, discount: float) -> dict[str, Any] | None:
-    """Theorem 1 with what was measured; None where no paired steps were."""
-    from nearsym.audits.agent import bound_beside_gap, lipschitz_seen
-    from nearsym.audits.environment import EnvironmentAudit
-
-    if not isinstance(world, EnvironmentAudit):
-        return None
-    slope = lipschitz_seen(found.values, world.following, world.coordinates)
-    worst_r = max(element.eps_r.largest for element in world.elements)
-    worst_p = max(element.eps_p.largest for element in world.elements)
-    return bound_beside_gap(worst_r, worst_p, slope, discount, found.q_gap["largest"])
+def _one_by_one(agent: Any) -> Any:
+    """A trained agent as a policy for single observations."""
+    return lambda obs: agent.policy(obs[None])[0]
 
 
 def _variant_of(env: Any) -> str | None:
     variant = getattr(env.unwrapped, "variant", None)
     return None if variant is None else str(variant)
-
-
-def _bar(episodes: Any) -> Any:
-    from tqdm import tqdm
-
-    return partial(tqdm, desc="episodes", leave=False)(episodes)

@@ -32,8 +32,8 @@ class Data:
     """The day after the last one, ISO."""
     late: Literal["refuse", "drop"] = "refuse"
     """What to do with tickers that start late: they are never back-filled."""
-    splits: Literal["refuse", "accept"] = "refuse"
-    """What to do with jumps that look like unadjusted splits."""
+    jumps: Literal["refuse", "accept"] = "refuse"
+    """What to do with jumps of a price that look like an unadjusted share split."""
     split: str | None = None
     """START,VALIDATION,TEST,END or VALIDATION,TEST; the paper's dates if left out."""
     cache: str | None = None
@@ -91,7 +91,7 @@ def _show(args: Data) -> dict[str, Any]:
         start=args.start,
         end=args.end,
         late=args.late,
-        splits=args.splits,
+        splits=args.jumps,
     )
     dates = as_split(args.split)
     parts: dict[str, Any] = {"train": {}, "validation": {}, "test": {}}
@@ -154,7 +154,7 @@ def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
     from nearsym.tasks.trading.prices import EMBEDDED, content_hash, judge
 
     accept = args.file == EMBEDDED  # as `load_prices` treats it
-    raw, dropped, problems = judge(raw, args.late, "accept" if accept else args.splits)
+    raw, dropped, problems = judge(raw, args.late, "accept" if accept else args.jumps)
     return {
         "source": raw.source,
         "tickers": list(raw.tickers),

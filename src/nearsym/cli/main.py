@@ -1,71 +1,83 @@
-"""The command `nearsym`: parse, call, print."""
+"""The command `nearsym`: parse, call, print.
 
-import json
-import os
+Everything is imported inside functions, so that Ctrl-C during the imports is answered like any
+other.
+"""
+
 import sys
-import warnings
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
 
-from nearsym.cli import audit, bench, data, evaluate, tasks, train
-from nearsym.cli.options import parse
-from nearsym.errors import MissingExtraError, RunError, UsageError
-
-COMMANDS = {
-    "tasks": (tasks, tasks.Tasks),
-    "train": (train, train.Train),
-    "eval": (evaluate, evaluate.Evaluate),
-    "audit": (audit, audit.Audit),
-    "bench": (bench, bench.Bench),
-    "data": (data, data.Data),
-}
+DESCRIPTION = "Reinforcement learning for worlds that are almost symmetric."
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command. Exit 0: done; 1: failed; 2: bad usage or bad input."""
-    warnings.showwarning = _show_warning
-    sys.path.append(os.getcwd())  # so that `module:factory` finds a module that lies here
-    raise SystemExit(run(sys.argv[1:] if argv is None else argv))
+    try:
+        from nearsym.cli.process import set_up
+
+        set_up()
+        code = run(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        print("nearsym: stopped.", file=sys.stderr)
+        code = 1
+    raise SystemExit(code)
 
 
 def run(argv: Sequence[str]) -> int:
     """One command; its exit code."""
+    from nearsym.cli.parse import parse
+    from nearsym.cli.process import discard_output
+    from nearsym.errors import MissingExtraError, RunError, UsageError
+
+    command = None
     try:
-        classes = {name: options for name, (_, options) in COMMANDS.items()}
-        description = "Reinforcement learning for worlds that are almost symmetric."
-        name, options, wants_json = parse("nearsym", description, classes, argv)
-        module = COMMANDS[name][0]
-        result = module.run(options)
-        if wants_json:
-            print(json.dumps(result))
-        else:
-            module.show(result)
-        return module.exit_code(result) if hasattr(module, "exit_code") else 0
+        modules = commands()
+        classes = {name: options for name, (_, options) in modules.items()}
+        name, command, wants_json = parse("nearsym", DESCRIPTION, classes, argv)
+        return _call(modules[name][0], command, wants_json)
     except (UsageError, MissingExtraError) as error:
-        print(f"nearsym: {error}", file=sys.stderr)
-        return 2
+        return _complain(error, command, 2)
     except RunError as error:
-        print(f"nearsym: {error}", file=sys.stderr)
-        return 1
+        return _complain(error, command, 1)
     except KeyboardInterrupt:
-        print("nearsym: stopped.", file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # `nearsym … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _complain("stopped.", command, 1)
+    except BrokenPipeError:
+        discard_output()
         return 1
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Remarks to the user as one plain line; those of libraries to programmers as ever."""
-    if issubclass(category, UserWarning) and category.__module__.startswith("nearsym."):
-        text = f"nearsym: {message}\n"
+def commands() -> Mapping[str, tuple[ModuleType, Any]]:
+    """The module and the options of every command."""
+    from nearsym.cli import audit, bench, data, evaluate, tasks, train
+
+    return {
+        "tasks": (tasks, tasks.Tasks),
+        "train": (train, train.Train),
+        "eval": (evaluate, evaluate.Evaluate),
+        "audit": (audit, audit.Audit),
+        "bench": (bench, bench.Bench),
+        "data": (data, data.Data),
+    }
+
+
+def _call(module: Any, command: Any, wants_json: bool) -> int:
+    result = module.run(command)
+    if wants_json:
+        import json
+
+        print(json.dumps(result))
     else:
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-    print(text, end="", file=sys.stderr if file is None else file)
+        module.show(result)
+    return module.exit_code(result) if hasattr(module, "exit_code") else 0
+
+
+def _complain(error: Exception | str, command: Any, code: int) -> int:
+    """Say it on standard error, parameters as the flags of the command that ran."""
+    from nearsym.cli.flags import as_flags
+    from nearsym.cli.options import options_of
+
+    options = {} if command is None else options_of(type(command), command)
+    print(f"nearsym: {as_flags(str(error), options)}", file=sys.stderr)
+    return code

@@ -1,112 +1,183 @@
-"""Frozen dataclasses as command-line options, errors in one sentence.
+"""The options that a dataclass stands for.
 
-A command is a dataclass: its docstring is the help, its fields are the options, the string under
-a field is that option's help. A field annotated `Positional[...]` is an argument without dashes.
+A command is a frozen dataclass: its docstring is the help, its fields are the options, the string
+under a field is that option's help. A field annotated `Positional[...]` is an argument without
+dashes. The fields of a dataclass inside it are options with dotted names: `training.batch_size`
+is `--training.batch-size`.
+
+`tyro` fills the dataclass in (`cli/parse.py`). What is known about its options stands here, for
+the help, for errors that name the option and the nearest one, and for `cli/flags.py`.
 """
 
-import argparse
 import ast
 import dataclasses
 import inspect
 import textwrap
 import types
 import typing
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from nearsym.errors import UsageError, unknown_name
+import tyro
+from tyro.conf import Positional as Positional
 
-_T = TypeVar("_T")
-_POSITIONAL = object()
-Positional = Annotated[_T, _POSITIONAL]
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises instead of printing a usage page and leaving."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[0].upper()}{message[1:]}. See {self.prog} --help.")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            name = action.option_strings[0] if action.option_strings else action.metavar
-            raise unknown_name(f"value of {name}", value, action.choices)
+_METAVARS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 
-def parse(program: str, description: str, commands: Mapping[str, type], argv: Sequence[str]) -> Any:
-    """The dataclass of the command that `argv` names, filled in, and whether it wants JSON."""
-    parser = _Parser(prog=program, description=description, add_help=True)
-    parsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for name, command in commands.items():
-        help_text = inspect.cleandoc(command.__doc__ or "")
-        sub = parsers.add_parser(
-            name,
-            help=help_text.split("\n")[0].replace("%", "%%"),
-            description=help_text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            argument_default=argparse.SUPPRESS,
-            allow_abbrev=False,
-        )
-        _add_options(sub, command)
-        sub.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    if not argv:
-        parser.print_help()
-        raise SystemExit(2)
-    if argv[0] not in (*commands, "-h", "--help"):
-        raise unknown_name("command", argv[0], commands)
-    values, unknown = parser.parse_known_args(argv)
-    if unknown:
-        _refuse(values.command, unknown, commands[values.command])
-    given = vars(values)
-    name, wants_json = given.pop("command"), given.pop("json", False)
-    return name, commands[name](**given), wants_json
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One field of a command, or of a dataclass inside it."""
+
+    name: str
+    """The field, with those it lies in: `training.batch_size`."""
+    kinds: tuple[type, ...]
+    """The type of each word that it takes; none for a switch."""
+    choices: tuple[str, ...] = ()
+    """The only values it may take, if there are such."""
+    optional: bool = False
+    """Whether it may be None."""
+    positional: bool = False
+    default: Any = MISSING
+    owner: type
+    """The dataclass that has the field."""
+
+    @property
+    def flag(self) -> str:
+        """`--training.batch-size`, or WALL for an argument without dashes."""
+        if self.positional:
+            return self.name.upper()
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def off_flag(self) -> str:
+        """What turns a switch off: `--algorithm.no-learn-temperature`."""
+        group, dot, field = self.flag.removeprefix("--").rpartition(".")
+        return f"--{group}{dot}no-{field}"
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value in the help: `N`, `red|green`, `X X`."""
+        words = [_METAVARS[kind] for kind in self.kinds]
+        text = "|".join(self.choices) if self.choices else " ".join(words)
+        return f"{text}|none" if self.optional and self.default is not None else text
+
+    @property
+    def help(self) -> str:
+        """The string under the field."""
+        return _field_docstrings(self.owner).get(self.name.rpartition(".")[2], "")
 
 
-def _add_options(parser: argparse.ArgumentParser, command: type) -> None:
+Options = dict[str, Option]
+"""Options by name, in the order of the fields."""
+
+
+def options_of(command: type, default: Any = None) -> Options:
+    """Every option of a command; `default` is an instance whose values replace the fields'.
+
+    >>> @dataclass(frozen=True)
+    ... class Inner:
+    ...     learning_rate: float = 1e-3
+    >>> @dataclass(frozen=True)
+    ... class Outer:
+    ...     task: Positional[str]
+    ...     algorithm: Inner = Inner()
+    >>> [option.flag for option in options_of(Outer).values()]
+    ['TASK', '--algorithm.learning-rate']
+    """
+    return {option.name: option for option in _walk(command, default, "")}
+
+
+def flags_of(options: Options) -> dict[str, Option]:
+    """What may be typed for the options that have dashes, and which option each means."""
+    named = [option for option in options.values() if not option.positional]
+    switches = [option for option in named if not option.kinds]
+    return {option.flag: option for option in named} | {o.off_flag: o for o in switches}
+
+
+def groups_of(command: type, default: Any = None) -> dict[str, type]:
+    """The dataclasses inside a command, by their names."""
+    owners = {o.name.rpartition(".")[0]: o.owner for o in options_of(command, default).values()}
+    return {group: owner for group, owner in owners.items() if group}
+
+
+def _walk(command: type, instance: Any, prefix: str) -> Iterator[Option]:
     hints = typing.get_type_hints(command, include_extras=True)
-    helps = _field_docstrings(command)
     for field in dataclasses.fields(command):
-        positional, kind, choices = _describe(hints[field.name])
-        text = helps.get(field.name, "").replace("%", "%%")
-        required = field.default is dataclasses.MISSING
-        if positional:
-            parser.add_argument(
-                field.name,
-                metavar=field.name.upper(),
-                nargs=None if required else "?",
-                default=None if required else field.default,
-                type=kind,
-                choices=choices,
-                help=text,
-            )
-        elif kind is bool:
-            parser.add_argument(_flag(field.name), action="store_true", help=text)
+        if not field.init:
+            continue
+        default = _default(field) if instance is None else getattr(instance, field.name)
+        default = MISSING if default is tyro.MISSING else default
+        name, hint = prefix + field.name, hints[field.name]
+        inner = _dataclass_in(hint, default)
+        if inner is None:
+            yield _option(name, hint, default, command)
         else:
-            parser.add_argument(
-                _flag(field.name),
-                type=kind,
-                choices=choices,
-                required=required,
-                metavar="|".join(choices) if choices else _metavar(kind),
-                help=text
-                if field.default in (None, dataclasses.MISSING)
-                else f"{text} (default: {field.default})",
-            )
+            yield from _walk(inner, None if default is MISSING else default, f"{name}.")
 
 
-def _describe(hint: Any) -> tuple[bool, type, tuple[str, ...] | None]:
-    """Whether a field is positional, how to read its text, and the only values it may take."""
-    positional = False
+def _default(field: dataclasses.Field) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _dataclass_in(hint: Any, default: Any) -> type | None:
+    """The dataclass of a field that holds one: among several, the default's."""
+    found = [part for part in _alternatives(hint) if dataclasses.is_dataclass(part)]
+    if type(default) in found:
+        return type(default)
+    if len(found) > 1:
+        raise TypeError(f"{hint} needs a default: its class decides which options there are.")
+    return typing.cast(type, found[0]) if found else None
+
+
+def _option(name: str, hint: Any, default: Any, owner: type) -> Option:
+    positional = typing.get_origin(hint) is Annotated and _is_positional(hint)
+    alternatives = _alternatives(hint)
+    kinds = [part for part in alternatives if part is not type(None)]
+    if len(kinds) != 1:
+        raise TypeError(f"{owner.__name__}.{name}: {hint} cannot be an option.")
+    words, choices = _words(kinds[0])
+    if not all(word in _METAVARS for word in words) or (not words and len(alternatives) > 1):
+        raise TypeError(f"{owner.__name__}.{name}: {hint} cannot be an option.")
+    return Option(
+        name=name,
+        kinds=words,
+        choices=choices,
+        optional=len(alternatives) > 1,
+        positional=positional,
+        default=default,
+        owner=owner,
+    )
+
+
+def _is_positional(hint: Any) -> bool:
+    (marker,) = Positional[int].__metadata__  # type: ignore[attr-defined]
+    return marker in hint.__metadata__
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The parts of `X | None`, or what the hint is alone."""
     if typing.get_origin(hint) is Annotated:
-        positional = _POSITIONAL in hint.__metadata__
         hint = hint.__origin__
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
-        (hint,) = [part for part in typing.get_args(hint) if part is not type(None)]
-    if typing.get_origin(hint) is Literal:
-        return positional, str, typing.get_args(hint)
-    return positional, hint, None
+        return typing.get_args(hint)
+    return (hint,)
 
 
+def _words(kind: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """The types of the words that a value of some type is written in, and its choices."""
+    if kind is bool:
+        return (), ()
+    if typing.get_origin(kind) is Literal:
+        return (str,), tuple(str(choice) for choice in typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return typing.get_args(kind), ()
+    return (kind,), ()
+
+
+@cache
 def _field_docstrings(command: type) -> dict[str, str]:
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(command))).body
     assert isinstance(body, ast.ClassDef)
@@ -117,20 +188,3 @@ def _field_docstrings(command: type) -> dict[str, str]:
             if isinstance(name, ast.Name) and isinstance(text, ast.Constant):
                 found[name.id] = " ".join(str(text.value).split())
     return found
-
-
-def _refuse(name: str, unknown: list[str], command: type) -> NoReturn:
-    hints = typing.get_type_hints(command, include_extras=True)
-    flags = [_flag(name) for name, hint in hints.items() if not _describe(hint)[0]]
-    option = unknown[0].split("=")[0]
-    if option.startswith("-"):
-        raise unknown_name(f"option of {name}", option, [*flags, "--json"])
-    raise UsageError(f"{name} does not know what to do with {option!r}. See nearsym {name} --help.")
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def _metavar(kind: type) -> str:
-    return {int: "N", float: "X"}.get(kind, "TEXT")

@@ -35,6 +35,16 @@ class GridMove:
         return np.flip(x, axes) if isinstance(x, np.ndarray) else x.flip(axes)
 
 
+def fits_grid(group: FiniteGroup) -> bool:
+    """Whether every element maps pixels to pixels: flips and quarter turns do.
+
+    >>> from nearsym.groups.catalog import cyclic
+    >>> fits_grid(cyclic(4)), fits_grid(cyclic(8))
+    (True, False)
+    """
+    return group.plane is not None and bool(np.isin(group.plane, (-1.0, 0.0, 1.0)).all())
+
+
 def grid_moves(group: FiniteGroup) -> tuple[GridMove, ...]:
     """The motion of the pixel grid for each element, or an error where the grid does not fit.
 
@@ -42,7 +52,7 @@ def grid_moves(group: FiniteGroup) -> tuple[GridMove, ...]:
     """
     if group.plane is None:
         raise UsageError(f"{group} has no plane action, so it cannot move images.")
-    if not np.isin(group.plane, (-1.0, 0.0, 1.0)).all():
+    if not fits_grid(group):
         raise UsageError(
             f"{group} does not fit the pixel grid: only flips and quarter turns do "
             "(C1, C2, C4, D1, D2, D4). Use SteerableConv2d for other rotations."

@@ -1,11 +1,15 @@
 """Finite groups as product tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearsym.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from nearsym.groups.representation import Representation
 
 
 class FiniteGroup:
@@ -20,6 +24,12 @@ class FiniteGroup:
     >>> group = FiniteGroup("C2", ["e", "r"], [[0, 1], [1, 0]])
     >>> group.order, group.index("r"), group
     (2, 1, C2)
+
+    Its methods `trivial`, `sign`, `vector`, `irrep`, `regular`, `quotient`, `diagonal` and
+    `representation` say how it may act on vectors.
+
+    >>> 2 * group.regular() + group.diagonal({"r": [-1]}, "odd")
+    2·regular + odd
     """
 
     def __init__(
@@ -67,6 +77,66 @@ class FiniteGroup:
         """The cosets Kh of a subgroup K, each in increasing order, that of the identity first."""
         cosets = {tuple(sorted(int(self.mul[k, h]) for k in subgroup)) for h in range(self.order)}
         return tuple(sorted(cosets))
+
+    def trivial(self) -> "Representation":
+        """ρ(g) = 1."""
+        return _representations().trivial_of(self)
+
+    def sign(self) -> "Representation":
+        """−1 for the elements that reverse orientation in the plane, 1 for the rest.
+
+        For D_n these are the reflections. A cyclic group of even order without reflections gets
+        the representation that sends its generator to −1.
+        """
+        return _representations().sign(self)
+
+    def vector(self) -> "Representation":
+        """How the group moves vectors (x, y) of the plane."""
+        return _representations().plane_of(self)
+
+    def irrep(self, frequency: int) -> "Representation":
+        """How the circular harmonic (cos kφ, sin kφ) moves; at frequency k = 0, how a number does.
+
+        Irreducible for SO(2) and O(2); a finite group may split it, as D_4 does at k = 2.
+        """
+        from nearsym.groups.planar import planar_irrep
+
+        return planar_irrep(frequency, self)
+
+    def regular(self) -> "Representation":
+        """The group moving its own elements: e_h goes to e_{gh}."""
+        return _representations().regular(self)
+
+    def quotient(self, subgroup: Sequence[int]) -> "Representation":
+        """The group moving the left cosets hK of a subgroup K, given by its elements."""
+        return _representations().quotient(self, subgroup)
+
+    def diagonal(
+        self, signs: Mapping[str, Sequence[float]], name: str = "diagonal"
+    ) -> "Representation":
+        """A representation by sign changes, given by name for every element but the identity.
+
+        >>> from nearsym.groups.catalog import dihedral
+        >>> dihedral(1).diagonal({"mirror_x": [-1, 1]}).act(1, np.array([2.0, 3.0]))
+        array([-2.,  3.])
+        """
+        return _representations().diagonal(self, signs, name)
+
+    def representation(
+        self,
+        matrices: Mapping[str, Any] | Sequence[Any] | np.ndarray,
+        name: str = "custom",
+        tolerance: float = 1e-8,
+    ) -> "Representation":
+        """A representation from one matrix for each element, in order or by name; checked.
+
+        >>> from nearsym.groups.catalog import cyclic
+        >>> cyclic(2).representation([[[1.0]], [[2.0]]])
+        Traceback (most recent call last):
+        nearsym.errors.UsageError: custom is no representation of C2: ρ(rot180)·ρ(rot180) differs \
+from ρ(e) by 3.
+        """
+        return _representations().from_matrices(self, matrices, name, tolerance)
 
     def _check_table(self) -> None:
         n = self.order
@@ -116,3 +186,10 @@ class FiniteGroup:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _representations() -> Any:
+    """A representation has a group, so its file imports this one; it is loaded when asked for."""
+    from nearsym.groups import representation
+
+    return representation

@@ -78,7 +78,12 @@ class PlanarGroup:
         return rotation(g.angle) @ (MIRROR_X if g.mirrored else np.eye(2))
 
     def trivial(self) -> "PlanarRepresentation":
+        """ρ(g) = 1."""
         return self.irrep(0)
+
+    def vector(self) -> "PlanarRepresentation":
+        """How the group moves vectors (x, y) of the plane: the irreducible one of frequency 1."""
+        return self.irrep(1)
 
     def sign(self) -> "PlanarRepresentation":
         """−1 for the mirrors, 1 for the rotations; O(2) only."""
@@ -213,9 +218,8 @@ def rotation(angle: float) -> np.ndarray:
 
 
 def planar_irrep(frequency: int, group: FiniteGroup) -> Representation:
-    """How the circular harmonic (cos kφ, sin kφ) moves under a finite group of the plane."""
-    whole = o2().irrep(frequency)
-    return whole.restrict(group)
+    """`FiniteGroup.irrep`."""
+    return o2().irrep(frequency).restrict(group)
 
 
 def _planar_element(plane: np.ndarray) -> PlanarElement:

@@ -1,4 +1,7 @@
-"""Linear representations of finite groups, as values."""
+"""Linear representations of finite groups, as values.
+
+The functions at the end make them; users call them as methods of the group.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +20,8 @@ class Representation:
     and with each other (`a @ b` is the tensor product).
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> rho = 2 * sign(dihedral(1)) + trivial_of(dihedral(1))
+    >>> mirror = dihedral(1)
+    >>> rho = 2 * mirror.sign() + mirror.trivial()
     >>> rho, rho.size
     (2·sign + trivial, 3)
     >>> rho.act(1, np.array([1.0, 2.0, 3.0]))
@@ -144,18 +148,16 @@ class AxisAction:
 
 
 def trivial_of(group: FiniteGroup) -> Representation:
-    """ρ(g) = 1."""
+    """`FiniteGroup.trivial`."""
     return Representation(group, np.ones((group.order, 1, 1)), "trivial")
 
 
 def sign(group: FiniteGroup) -> Representation:
-    """−1 for the elements that reverse orientation in the plane, 1 for the rest.
-
-    For D_n these are the reflections. A cyclic group of even order without reflections gets the
-    representation that sends its generator to −1.
-    """
+    """`FiniteGroup.sign`."""
     if group.plane is None:
-        raise UsageError(f"{group} has no plane action to take the sign of; use from_matrices.")
+        raise UsageError(
+            f"{group} has no plane action to take the sign of; use group.representation(matrices)."
+        )
     signs = np.round(np.linalg.det(group.plane))
     if (signs == 1).all():
         if group.order % 2:
@@ -167,12 +169,12 @@ def sign(group: FiniteGroup) -> Representation:
 
 
 def regular(group: FiniteGroup) -> Representation:
-    """The group moving its own elements: e_h goes to e_{gh}."""
+    """`FiniteGroup.regular`."""
     return _permutations(group, group.mul, "regular")
 
 
 def quotient(group: FiniteGroup, subgroup: Sequence[int]) -> Representation:
-    """The group moving the left cosets hK of a subgroup K."""
+    """`FiniteGroup.quotient`."""
     if group.subgroup(subgroup) != tuple(sorted({0, *subgroup})):
         raise UsageError(f"{[group.elements[g] for g in subgroup]} is no subgroup of {group}.")
     members = group.subgroup(subgroup)
@@ -186,10 +188,10 @@ def quotient(group: FiniteGroup, subgroup: Sequence[int]) -> Representation:
 
 
 def plane_of(group: FiniteGroup) -> Representation:
-    """How the group moves vectors (x, y) of the plane."""
+    """`FiniteGroup.vector`."""
     if group.plane is None:
-        raise UsageError(f"{group} has no plane action; give its matrices with from_matrices.")
-    return Representation(group, group.plane, "plane")
+        raise UsageError(f"{group} has no plane action; use group.representation(matrices).")
+    return Representation(group, group.plane, "vector")
 
 
 def from_matrices(
@@ -198,14 +200,7 @@ def from_matrices(
     name: str = "custom",
     tolerance: float = 1e-8,
 ) -> Representation:
-    """A representation from one matrix for each element, in order or by name; checked.
-
-    >>> from nearsym.groups.catalog import cyclic
-    >>> from_matrices(cyclic(2), [[[1.0]], [[2.0]]])
-    Traceback (most recent call last):
-    nearsym.errors.UsageError: custom is no representation of C2: ρ(rot180)·ρ(rot180) differs from \
-ρ(e) by 3.
-    """
+    """`FiniteGroup.representation`."""
     if isinstance(matrices, Mapping):
         missing = set(group.elements) - set(matrices)
         if missing:
@@ -238,12 +233,7 @@ def from_matrices(
 
 
 def diagonal(group: FiniteGroup, signs: Mapping[str, Sequence[float]], name: str) -> Representation:
-    """A representation by sign changes, given by name for every element but the identity.
-
-    >>> from nearsym.groups.catalog import dihedral
-    >>> diagonal(dihedral(1), {"mirror_x": [-1, 1]}, "flip first").act(1, np.array([2.0, 3.0]))
-    array([-2.,  3.])
-    """
+    """`FiniteGroup.diagonal`."""
     size = len(next(iter(signs.values()))) if signs else 1
     complete = {group.elements[0]: np.ones(size), **signs}
     return from_matrices(group, {g: np.diag(np.array(s, float)) for g, s in complete.items()}, name)

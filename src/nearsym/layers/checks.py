@@ -18,7 +18,7 @@ def check_group(layer: str, group: object) -> None:
 def check_representation(layer: str, representation: object) -> None:
     if not isinstance(representation, Representation):
         raise UsageError(
-            f"{layer} needs a representation such as regular(dihedral(2)), got {representation!r}."
+            f"{layer} needs a representation such as dihedral(2).regular(), got {representation!r}."
         )
 
 

@@ -9,8 +9,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from nearsym.groups.action import grid_moves
+from nearsym.groups.action import Action, grid_moves
 from nearsym.groups.group import FiniteGroup
+from nearsym.layers.actions import on_maps, on_pixels
 from nearsym.layers.checks import check_group, check_image, check_relaxation, check_whole
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.sizes import warn_if_inexact
@@ -86,6 +87,16 @@ class LiftingConv2d(nn.Module):
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Tensor:
         """The filter of an equivariant kernel: its rows at g = e."""
         return matrix[: self.out_channels].reshape(self.filters.shape[1:])
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_pixels(self.group)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_maps(self.group.regular())
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""
@@ -175,6 +186,16 @@ filters=1)
         n, size = self.group.order, self.kernel_size
         first = matrix[: self.out_channels].reshape(-1, n, self.in_channels, size, size)
         return first.transpose(1, 2)
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_maps(self.group.regular())
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return self.in_action
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from nearsym.errors import UsageError
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.residual import FREE_SCALE, ResidualPath
+from nearsym.layers.residual_path import FREE_SCALE, ResidualPath
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.errors import UsageError
+from nearsym.groups.action import fits_grid
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.planar import PlanarRepresentation, planar_irrep
@@ -75,7 +76,7 @@ def kernel_basis(
     if (
         isinstance(in_rep, Representation)
         and isinstance(out_rep, Representation)
-        and _fits_grid(in_rep.group)
+        and fits_grid(in_rep.group)
     ):
         values, relaxation = _pixel_basis(in_rep, out_rep, kernel_size)
     else:
@@ -253,10 +254,6 @@ def _dual(rep: Representation) -> np.ndarray:
     return rep.matrices[rep.group.inverse].transpose(0, 2, 1)
 
 
-def _fits_grid(group: FiniteGroup) -> bool:
-    return group.plane is not None and bool(np.isin(group.plane, (-1.0, 0.0, 1.0)).all())
-
-
 def _moved_offsets(group: FiniteGroup, kernel_size: int) -> np.ndarray:
     assert group.plane is not None
     middle = (kernel_size - 1) / 2
@@ -269,7 +266,7 @@ def check_kind(layer: str, rep: object) -> None:
     """A layer was given a representation, of a finite group or of SO(2) or O(2)."""
     if not isinstance(rep, Representation | PlanarRepresentation):
         raise UsageError(
-            f"{layer} needs a representation such as regular(cyclic(4)) or so2().irrep(1), "
+            f"{layer} needs a representation such as cyclic(4).regular() or so2().irrep(1), "
             f"got {rep!r}."
         )
 

@@ -9,7 +9,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from nearsym.groups.action import Action
 from nearsym.groups.representation import Representation
+from nearsym.layers.actions import on_features, on_vectors
 from nearsym.layers.checks import check_last, check_relaxation, check_representation, check_whole
 from nearsym.layers.constant import Constant
 from nearsym.layers.free import FreeLinear
@@ -25,8 +27,7 @@ class LiftLinear(nn.Module):
     equivariant; with them it is while w is the same for every g, as it is at the start.
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import sign
-    >>> LiftLinear(3 * sign(dihedral(1)), 1, 16)
+    >>> LiftLinear(3 * dihedral(1).sign(), 1, 16)
     LiftLinear(3·sign → 16·regular of D1)
     """
 
@@ -73,6 +74,16 @@ class LiftLinear(nn.Module):
         """The filter of an equivariant matrix: its rows at g = e."""
         return matrix[: self.out_channels]
 
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_vectors(self.in_rep, self.in_channels)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return on_features(self.group)
+
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""
         shapes = _axes(self.in_rep, self.in_channels), (self.group.order, self.out_channels)
@@ -93,8 +104,7 @@ class ProjectLinear(nn.Module):
     reaches only the vectors that ρ leaves in place; where there are none, the layer has none.
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import sign
-    >>> ProjectLinear(3 * sign(dihedral(1)), 16)
+    >>> ProjectLinear(3 * dihedral(1).sign(), 16)
     ProjectLinear(16·regular → 3·sign of D1, bias=False)
     """
 
@@ -144,6 +154,16 @@ class ProjectLinear(nn.Module):
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "size_out in"]:
         """The filter of an equivariant matrix: |G| times its columns at g = e."""
         return self.group.order * matrix[:, : self.in_channels]
+
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_features(self.group)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return on_vectors(self.out_rep, self.out_channels)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""

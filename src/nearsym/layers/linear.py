@@ -7,7 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nearsym.groups.action import Action
 from nearsym.groups.group import FiniteGroup
+from nearsym.layers.actions import on_features
 from nearsym.layers.checks import check_group, check_last, check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import mix_outputs, scale_inputs, start_equal
@@ -129,6 +131,16 @@ class GroupLinear(nn.Module):
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "group_in out"]:
         """The filter of an equivariant matrix: its rows at g = e."""
         return self.over_elements(matrix[: self.out_channels].t()).flatten(0, 1)
+
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_features(self.group)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return on_features(self.group)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""

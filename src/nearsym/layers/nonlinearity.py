@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nearsym.errors import UsageError
-from nearsym.groups.planar import PlanarRepresentation
-from nearsym.groups.representation import Representation, trivial_of
+from nearsym.groups.action import Action
+from nearsym.groups.representation import Representation
+from nearsym.layers.actions import on_axis_1
 from nearsym.layers.checks import check_dtype, check_whole
 from nearsym.layers.kernel_basis import AnyRepresentation, check_kind, coordinate_blocks
 
@@ -23,10 +24,9 @@ class Pointwise(nn.Module):
     """y_i = σ(x_i): commutes with representations that only permute coordinates.
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import regular, sign
-    >>> Pointwise(regular(dihedral(2)))
+    >>> Pointwise(dihedral(2).regular())
     Pointwise(relu on regular of D2)
-    >>> Pointwise(sign(dihedral(2)))
+    >>> Pointwise(dihedral(2).sign())
     Traceback (most recent call last):
     nearsym.errors.UsageError: sign of D2 does more than permute coordinates, so no pointwise \
 nonlinearity commutes with it. Use NormReLU or Gated.
@@ -44,6 +44,16 @@ nonlinearity commutes with it. Use NormReLU or Gated.
 
     def forward(self, x: Float[Tensor, "batch features *rest"]) -> Tensor:
         return self.function(x)
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_axis_1(self.rep)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_axis_1(self.rep)
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
@@ -75,6 +85,16 @@ class NormReLU(nn.Module):
         factor = F.relu(norm + bias) / norm
         return (parts * self.blocks.spread(factor)).flatten(1, 2)
 
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_axis_1(self.rep)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_axis_1(self.rep)
+
     def extra_repr(self) -> str:
         return f"{self.channels} × ({self.rep}) of {self.rep.group}"
 
@@ -92,15 +112,23 @@ class Gated(nn.Module):
         check_whole("Gated", channels=channels)
         self.rep, self.channels = rep, channels
         self.blocks = _Blocks(rep)
-        if isinstance(rep, PlanarRepresentation):
-            self.in_rep: AnyRepresentation = self.blocks.count * rep.group.trivial() + rep
-        else:
-            self.in_rep = self.blocks.count * trivial_of(rep.group) + rep
+        gates = self.blocks.count * rep.group.trivial()
+        self.in_rep: AnyRepresentation = gates + rep  # type: ignore[operator]
 
     def forward(self, x: Float[Tensor, "batch gates_and_features *rest"]) -> Tensor:
         parts = _coordinates("Gated", x, self.in_rep.size, self.channels, x)
         gates, features = parts[:, : self.blocks.count], parts[:, self.blocks.count :]
         return (features * self.blocks.spread(gates.sigmoid())).flatten(1, 2)
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_axis_1(self.in_rep)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_axis_1(self.rep)
 
     def extra_repr(self) -> str:
         return f"{self.channels} × ({self.rep}) of {self.rep.group}"

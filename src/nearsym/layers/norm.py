@@ -5,7 +5,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from nearsym.groups.action import Action
 from nearsym.groups.group import FiniteGroup
+from nearsym.layers.actions import on_features, on_maps
 from nearsym.layers.checks import check_group, check_image, check_last, check_whole
 
 
@@ -34,6 +36,16 @@ class GroupLayerNorm(nn.Module):
         check_last("GroupLayerNorm", x, shape, self.weight)
         return F.layer_norm(x, shape, eps=self.eps) * self.weight + self.bias
 
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_features(self.group)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return on_features(self.group)
+
     def extra_repr(self) -> str:
         return f"{self.channels}·regular of {self.group}, eps={self.eps}"
 
@@ -59,6 +71,16 @@ class GroupImageNorm(nn.Module):
         n = self.group.order
         check_image("GroupImageNorm", x, n * self.channels, self.weight)
         return F.group_norm(x, 1, self.weight.repeat(n), self.bias.repeat(n), self.eps)
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_maps(self.group.regular())
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_maps(self.group.regular())
 
     def extra_repr(self) -> str:
         return f"{self.channels}·regular of {self.group}, eps={self.eps}"

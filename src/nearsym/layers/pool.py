@@ -5,7 +5,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.action import Action, Invariant
 from nearsym.groups.group import FiniteGroup
+from nearsym.layers.actions import on_features, on_pixels
 from nearsym.layers.checks import check_group, check_whole
 from nearsym.layers.sizes import warn_if_inexact
 
@@ -41,6 +43,16 @@ class SpatialPool2d(nn.Module):
         pool = F.max_pool2d if self.kind == "max" else F.avg_pool2d
         return pool(x, self.kernel_size, self.stride)
 
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_pixels(self.group)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_pixels(self.group)
+
     def extra_repr(self) -> str:
         size = f"kernel_size={self.kernel_size}, stride={self.stride}"
         return f"{self.kind}, {self.group}, {size}"
@@ -68,6 +80,16 @@ class InvariantPool(nn.Module):
                 f"got shape {tuple(x.shape)}."
             )
         return x.amax(-2) if self.kind == "max" else x.mean(-2)
+
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_features(self.group)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return Invariant(self.group)
 
     def extra_repr(self) -> str:
         return f"{self.kind}, {self.group}"

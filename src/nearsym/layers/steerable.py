@@ -8,6 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from nearsym.groups.action import Action
+from nearsym.layers.actions import on_maps
 from nearsym.layers.checks import check_image, check_relaxation, check_whole
 from nearsym.layers.constant import Constant
 from nearsym.layers.kernel_basis import AnyRepresentation, Rings, fixed_vectors, kernel_basis
@@ -39,8 +41,7 @@ class SteerableConv2d(nn.Module):
     relax, for every element keeps its only offset: there `relaxed` is None.
 
     >>> from nearsym.groups.catalog import cyclic
-    >>> from nearsym.groups.representation import regular
-    >>> rho = regular(cyclic(4))
+    >>> rho = cyclic(4).regular()
     >>> SteerableConv2d(rho, rho, 2, 3, 3, padding=1)
     SteerableConv2d(2 × (regular) → 3 × (regular) of C4, basis of 36, kernel_size=3, stride=1, \
 padding=1)
@@ -166,6 +167,16 @@ padding=1)
         values = self._flat_basis()
         dual = np.linalg.solve(values @ values.T, values)  # coefficients of the nearest kernel
         return torch.from_numpy(dual).to(entries) @ entries
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input."""
+        return on_maps(self.in_rep)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output."""
+        return on_maps(self.out_rep)
 
     def unconstrained(self) -> nn.Conv2d:
         """The unconstrained layer of the same shape."""

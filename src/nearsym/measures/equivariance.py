@@ -33,8 +33,7 @@ def equivariance_error(
     a copy of the module f, and on x, in double precision: what remains is not rounding.
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import sign
-    >>> rho = sign(dihedral(1))
+    >>> rho = dihedral(1).sign()
     >>> equivariance_error(lambda x: 2 * x + 0.5, np.ones((4, 1)), rho, rho)
     {'mirror_x': 1.0}
     """

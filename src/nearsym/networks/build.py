@@ -13,7 +13,7 @@ from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation, trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.layers.relaxation import spread_penalty
-from nearsym.layers.residual import residual_penalties
+from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic

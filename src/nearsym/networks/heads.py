@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nearsym.groups.representation import Representation, trivial_of
+from nearsym.groups.representation import Representation
 from nearsym.layers.init import orthogonal_
 from nearsym.layers.norm import GroupLayerNorm
 from nearsym.networks.encoder import VectorEncoder
@@ -121,7 +121,7 @@ class TwinCritic(nn.Module):
         self.trunk, width = trunk(kit, in_channels, waist)
         self.lift_action = VectorEncoder(kit.restrict(action))
         bodies = [Body(kit, width + action.size, hidden) for _ in range(2)]
-        invariant = trivial_of(kit.group)
+        invariant = kit.group.trivial()
         self.bodies = nn.ModuleList(bodies)
         self.values = nn.ModuleList(projection(kit, invariant, b.out_channels) for b in bodies)
 

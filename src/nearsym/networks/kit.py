@@ -18,7 +18,7 @@ from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
-from nearsym.layers.residual import residual
+from nearsym.layers.residual_path import residual
 from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.steerable import SteerableConv2d
 from nearsym.layers.temporal import TemporalReadout, TranslationConv1d

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 
 from nearsym.agents.base import Agent
+from nearsym.audits.policies import from_unit
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs import train as training_runs
@@ -237,18 +238,7 @@ class Run:
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """The action for an observation, or one for each of a batch, in the environment's units."""
         agent, env = self._player
-        own_obs, own_action = own_spaces(env)
-        obs = np.asarray(obs)
-        single = obs.shape == own_obs.shape
-        batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
-        if batch.shape[1:] != own_obs.shape:
-            raise UsageError(
-                f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "
-                f"got {obs.shape}."
-            )
-        unit = agent.policy(batch, sample=sample)
-        actions = own_action.low + (unit + 1) / 2 * (own_action.high - own_action.low)
-        return actions[0] if single else actions
+        return own_action(agent, env, np.asarray(obs), sample=sample)
 
     def audit(
         self,
@@ -260,14 +250,14 @@ class Run:
         progress: bool = False,
     ) -> Any:
         """How equivariant the trained agent is, and the world it lives in."""
-        from nearsym.audits.audit import audit_agent_in
+        from nearsym.audits.agent_in_environment import audit_agent_in
 
         with torch_threads(self.config.threads), closing(self.task.make("test")) as env:
             agent = self.load_agent(checkpoint, env)
             return audit_agent_in(
                 env,
                 agent.networks,
-                agent.policy,
+                lambda obs: own_action(agent, env, obs),
                 discount=self.config.training.discount,
                 samples=samples,
                 seed=seed,
@@ -323,6 +313,23 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.task.name}, {self.config.network.model})"
+
+
+def own_action(
+    agent: Agent, env: gymnasium.Env, obs: np.ndarray, *, sample: bool = False
+) -> np.ndarray:
+    """The action for an observation, or for each of a batch, both in the units of the environment's
+    author. Agents themselves read float32 or bytes and act in [−1, 1]ⁿ."""
+    own_obs, own_actions = own_spaces(env)
+    single = obs.shape == own_obs.shape
+    batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
+    if batch.shape[1:] != own_obs.shape:
+        raise UsageError(
+            f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "
+            f"got {obs.shape}."
+        )
+    actions = from_unit(own_actions, agent.policy(batch, sample=sample))
+    return actions[0] if single else actions
 
 
 def _opened(saved: Task, given: str | Factory | None, trust_task: bool) -> Task:

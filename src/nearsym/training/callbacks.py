@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from tqdm.auto import tqdm
-
 
 class Progress(NamedTuple):
     frames: int

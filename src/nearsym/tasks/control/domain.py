@@ -75,6 +75,15 @@ class Domain:
         return len(self.angles) > len(self.joints)
 
     @cached_property
+    def coordinate_places(self) -> dict[str, tuple[str, int]]:
+        """The coordinates of a state: joints, then the target, then velocities; and where they
+        stand in it."""
+        targets = ("target x", "target y")[: len(self.angles) - len(self.joints)]
+        places = {name: ("qpos", i) for i, name in enumerate(self.joints)}
+        places |= {name: ("target", i) for i, name in enumerate(targets)}
+        return places | {f"velocity {name}": ("qvel", i) for i, name in enumerate(self.joints)}
+
+    @cached_property
     def action(self) -> Representation:
         """How an element moves an action."""
         return self._by_signs(self.action_signs, "action")

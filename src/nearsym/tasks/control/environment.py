@@ -1,6 +1,7 @@
 """The four control tasks as Gymnasium environments that declare their symmetry."""
 
 import math
+from itertools import compress
 from typing import Any
 
 import gymnasium as gym
@@ -70,6 +71,9 @@ class ControlEnv(gym.Env):
         self._frames: np.ndarray | None = None
         self._running = False
         self.symmetry = self._symmetry(domain)
+        self.coordinate_places = domain.coordinate_places
+        self.angles = tuple(compress(self.coordinate_places, domain.angles))
+        self.observation_names = () if self._pixels else tuple(name for name, _ in domain.entries)
         self.observation_space = self._observation_space(domain)
         self.action_space = spaces.Box(-1.0, 1.0, (domain.action.size,), np.float32)
         fps = round(1 / (self._simulation.seconds_per_step * self._repeat))
@@ -144,6 +148,11 @@ class ControlEnv(gym.Env):
             pixels = ImageAction(self.domain.group, height=-3, width=-2)
             moved["frames"] = pixels.act(g, state["frames"]).copy()
         return moved
+
+    def coordinates(self, state: dict[str, np.ndarray]) -> dict[str, float]:
+        """The joints, the target and the velocities of a state, by name."""
+        places = self.coordinate_places.items()
+        return {name: float(state[key][i]) for name, (key, i) in places}
 
     def _symmetry(self, domain: Domain) -> Symmetry:
         if self._pixels:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nearsym.errors import UsageError
+from nearsym.groups.action import Action
 
 FREE_SCALE = 1e-3
 
@@ -33,6 +34,16 @@ class ResidualPath(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.exact(x) + self.free(x)
+
+    @property
+    def in_action(self) -> Action | None:
+        """How the group moves the input of the exact path, where that says it."""
+        return getattr(self.exact, "in_action", None)
+
+    @property
+    def out_action(self) -> Action | None:
+        """How the group moves the output of the exact path, where that says it."""
+        return getattr(self.exact, "out_action", None)
 
 
 def residual(layer: Any) -> ResidualPath:

@@ -7,7 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nearsym.errors import UsageError
+from nearsym.groups.action import Action
 from nearsym.groups.representation import Representation
+from nearsym.layers.actions import on_vectors
 from nearsym.layers.checks import check_last, check_relaxation, check_representation, check_whole
 from nearsym.layers.constant import Constant
 from nearsym.layers.free import FreeLinear
@@ -32,10 +34,9 @@ class EquivariantLinear(nn.Module):
     (`relax="input"`, seeds in the first column) or the output element (seeds in the first row).
 
     >>> from nearsym.groups.catalog import dihedral
-    >>> from nearsym.groups.representation import plane_of, regular, sign
-    >>> layer = EquivariantLinear(plane_of(dihedral(4)), regular(dihedral(4)), 1, 3)
+    >>> layer = EquivariantLinear(dihedral(4).vector(), dihedral(4).regular(), 1, 3)
     >>> layer, tuple(layer.filters.shape)
-    (EquivariantLinear(plane → 3·(regular) of D4), (1, 2, 3, 1))
+    (EquivariantLinear(vector → 3·(regular) of D4), (1, 2, 3, 1))
     """
 
     def __init__(
@@ -103,6 +104,16 @@ class EquivariantLinear(nn.Module):
             0, (shape[0], shape[2])
         )
         return torch.einsum("aobi,abk->koi", matrix.view(shape), inverse)
+
+    @property
+    def in_action(self) -> Action:
+        """How the group moves the input."""
+        return on_vectors(self.in_rep, self.in_channels)
+
+    @property
+    def out_action(self) -> Action:
+        """How the group moves the output."""
+        return on_vectors(self.out_rep, self.out_channels)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape."""

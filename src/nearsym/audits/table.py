@@ -1,4 +1,4 @@
-"""The result of an audit as a few lines for a terminal."""
+"""The result of an audit as a few lines for people to read."""
 
 from typing import Any
 
@@ -7,8 +7,12 @@ _NUMBERS = f"{'mean':>9}  {'95 % interval':<21} {'q95':>9} {'largest seen':>13}"
 
 
 def audit_table(result: dict[str, Any]) -> str:
-    """Verdict, one row for each element, the regions, and for runs the agent's numbers."""
-    lines = [_title(result), f"Verdict: {_verdict(result)}", ""]
+    """Verdict, one row for each element, the regions, and for runs the agent's numbers.
+
+    `result` is what `as_json` of an audit gives. `task` or `run`, `variant` and `action_repeat`, if
+    a caller adds them, go into the first line.
+    """
+    lines = [_title(result), _verdict(result), ""]
     lines += _rows(result)
     lines += _regions(result)
     lines += _starts(result)
@@ -19,23 +23,22 @@ def audit_table(result: dict[str, Any]) -> str:
 
 
 def _title(result: dict[str, Any]) -> str:
-    what = result.get("run", result["task"])
-    variant = f" {result['variant']}" if result.get("variant") else ""
-    group = f", {result['group']}" if "group" in result else ""
+    what = result.get("run", result.get("task"))
+    named = " ".join(str(part) for part in (what, result.get("variant")) if part)
+    subject = ", ".join(part for part in (named, result.get("group")) if part)
     episodes = f" from {result['episodes']} episodes" if "episodes" in result else ""
     kind = f", {result['dynamics']}" if "dynamics" in result else ""
     repeat = result.get("action_repeat", 1)
     steps = "steps" if repeat == 1 else f"agent steps ({repeat} environment steps each)"
     pairs = "" if "missing" in result else "pairs of "  # nearest steps of rollouts are no pairs
-    return f"{what}{variant}{group}: {result['samples']} {pairs}{steps}{episodes}{kind}"
+    count = f"{result['samples']} {pairs}{steps}{episodes}{kind}"
+    return f"{subject}: {count}" if subject else count
 
 
 def _verdict(result: dict[str, Any]) -> str:
-    return (
-        result["reason"]
-        if result["verdict"] is None
-        else (f"{result['verdict']}. {result['reason']}")
-    )
+    if result["verdict"] is None:
+        return result["reason"]
+    return f"Verdict: {result['verdict']}. {result['reason']}"
 
 
 def _rows(result: dict[str, Any]) -> list[str]:

@@ -1,0 +1,63 @@
+"""The audit of any Gymnasium environment: from pairs of steps where it allows them, else from
+rollouts."""
+
+import gymnasium as gym
+
+from nearsym.audits.environment import SAMPLES, EnvironmentAudit, audit_environment
+from nearsym.audits.offers import declared_symmetry, missing_methods
+from nearsym.audits.policies import RANDOM_POLICIES, Policy, acting_in, uniform
+from nearsym.audits.progress import Progress
+from nearsym.audits.rollouts import RolloutAudit, audit_rollouts
+from nearsym.audits.verdict import EPSILON
+from nearsym.groups.declared import Declared
+from nearsym.groups.symmetry import Symmetry
+
+
+def audit(
+    env: gym.Env,
+    *,
+    symmetry: Symmetry | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    epsilon: float = EPSILON,
+    policy: Policy | None = None,
+    keep_observations: bool = False,
+    progress: bool | Progress = False,
+) -> EnvironmentAudit | RolloutAudit:
+    """How far an environment is from symmetric, and where.
+
+    The symmetry is the one given, or the one that the environment or a wrapper declares in an
+    attribute `symmetry`. With `get_state`, `set_state` and `transform` (see `nearsym.protocols`) a
+    step from s is compared with one from g·s, and there is a verdict; without them the nearest
+    steps of rollouts are compared, and there is none.
+
+    `samples` are compared, at states that random policies reach. `policy`, one observation to one
+    action, both as `env` has them, acts in half of the episodes. An element counts as strongly
+    broken from `epsilon` mean steps on. `keep_observations` keeps what was seen at the samples.
+    `progress=True` shows a bar, and a function is called with the episodes. The same seed gives the
+    same audit.
+
+    >>> from nearsym.audits.pendulum import MirrorPendulum
+    >>> found = audit(MirrorPendulum(wind=0.2), samples=100)
+    >>> found.verdict
+    'approximate'
+    >>> pendulum = gym.make("Pendulum-v1")
+    >>> audit(pendulum, symmetry=MirrorPendulum.symmetry, samples=100).missing
+    ['get_state', 'set_state', 'transform']
+    """
+    env = env if symmetry is None else Declared(env, symmetry)
+    declared_symmetry(env)
+    own = [] if policy is None else [acting_in(env, policy)]
+    if missing_methods(env):
+        return audit_rollouts(
+            env, samples=samples, seed=seed, policies=[uniform, *own], progress=progress
+        )
+    return audit_environment(
+        env,
+        samples=samples,
+        seed=seed,
+        epsilon=epsilon,
+        policies=[*RANDOM_POLICIES, *(own * len(RANDOM_POLICIES))],
+        keep_observations=keep_observations,
+        progress=progress,
+    )
