@@ -9,12 +9,10 @@ import torch
 from nearsym.errors import UsageError
 from nearsym.runs.build import resolve_precision
 from nearsym.runs.config import RunConfig, with_settings
-from nearsym.runs.presets import preset_config
+from nearsym.runs.presets import DEFAULT_PRESET, preset_config
 from nearsym.tasks.custom import Factory
 from nearsym.tasks.registry import find_task, options_of
 from nearsym.tasks.task import Task, Traits
-
-DEFAULT_PRESET = "laptop"
 
 
 def configure(

@@ -2,7 +2,9 @@
 
 import json
 import platform
+from collections.abc import Mapping
 from importlib import metadata
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,32 @@ import gymnasium
 
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, from_plain, to_plain
+from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.log import read_metrics
 
 RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
+
+
+def default_folder(config: RunConfig, given: Mapping[str, Any]) -> Path:
+    """`runs/TASK-…-seedN`, named by what was given."""
+    parts = [config.task.name]
+    for name, value in given.items():
+        settings = value.items() if isinstance(value, Mapping) else [(name, value)]
+        parts += [part for key, v in settings if (part := _named(key, v))]
+    plain = "-".join(part.replace("/", "_").replace(":", "_") for part in parts)
+    return Path("runs") / f"{plain}-seed{config.seed}"
+
+
+def _named(name: str, value: Any) -> str:
+    if value is None or value is False or (name, value) == ("preset", DEFAULT_PRESET):
+        return ""
+    if value is True:
+        return name
+    if isinstance(value, int | float):
+        return f"{name}{value:g}"
+    return Path(value).stem if isinstance(value, str | PathLike) else name
 
 
 def versions() -> dict[str, str]:

@@ -1,17 +1,15 @@
 """A learning curve as a picture."""
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
-
-if TYPE_CHECKING:
-    from nearsym.runs.run import Curve
+from nearsym.runs.curve import Curve
 
 
-def plot_curve(curve: "Curve", path: str | PathLike[str] | None, *, title: str) -> Any:
+def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) -> Any:
     """Mean return over frames, with a band from the worst to the best episode."""
     try:
         from matplotlib.figure import Figure

@@ -1,10 +1,9 @@
 """Train an agent: a new run, or one that was stopped."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import torch
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
-from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.runs.build import build_agent, build_replay, seeds_of
 from nearsym.runs.config import RunConfig
