@@ -194,7 +194,7 @@ class _Film:
                 f"This environment cannot be filmed: its render_mode is {env.render_mode}, "
                 "and a film needs rgb_array."
             )
-        atomic.make_place(path.parent, "--video")  # before an hour of playing
+        atomic.make_place(path.parent, "video")  # before an hour of playing
         self.env, self.path = env, path
         self.frames: list[np.ndarray] = []
 

@@ -46,7 +46,7 @@ def start(config: RunConfig, folder: Path) -> dict[str, Any]:
     """A new run in a new folder; returns its summary."""
     _refuse_used(folder)
     built = _build(config)  # first: a setting that cannot work leaves no folder behind
-    atomic.make_place(folder, "--out")
+    atomic.make_place(folder, "out")
     with RunLock(folder):
         _refuse_used(folder)  # somebody may have been faster
         data = {"data_sha256": _data_hash(built.env)}
@@ -133,13 +133,13 @@ def versions() -> dict[str, str]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """A JSON file that is either the old one or the whole new one."""
-    with atomic.clear_errors("Writing the run", path.parent):
+    with atomic.explain_errors("Writing the run", path.parent):
         atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")
 
 
 def _refuse_used(folder: Path) -> None:
     """A run starts where nothing is, or only what a run that was killed at once has left."""
-    with atomic.clear_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
+    with atomic.explain_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
         found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
     if used:

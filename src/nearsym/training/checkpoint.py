@@ -17,7 +17,7 @@ import torch
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.training import atomic
-from nearsym.training.plain import pack, unpack
+from nearsym.training.packing import pack, unpack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
 FORMAT = b"nearsym-checkpoint-2"
@@ -68,7 +68,7 @@ class CheckpointStore:
         After a failure at any point the checkpoints from before are intact and load.
         """
         packed = {"frames": int(frames), "state": pack(state)}
-        with atomic.clear_errors("Saving a checkpoint", self.folder):
+        with atomic.explain_errors("Saving a checkpoint", self.folder):
             if not self._prepared:  # once: a run folder that vanishes later is an error
                 atomic.make_folder(self.folder)
                 self._prepared = True
@@ -124,12 +124,12 @@ class CheckpointStore:
         if not path.exists():
             raise UsageError(
                 f"{self.folder} has no best checkpoint yet: it appears with the first evaluation. "
-                "Use --checkpoint last."
+                "Use `checkpoint='last'`."
             )
         try:
             content = _decode(path)
         except CorruptError as error:
-            raise UsageError(f"{error} Use --checkpoint last.") from error
+            raise UsageError(f"{error} Use `checkpoint='last'`.") from error
         return unpack(content["state"]), content["frames"]
 
     def _restore_replay(self, path: Path, content: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ class CheckpointStore:
         if not reasons:
             return UsageError(
                 f"{self.folder} holds no checkpoint: the run ended before its first one. "
-                "Start it again without --resume."
+                "Start a new run."
             )
         return UsageError(
             f"No checkpoint in {self.folder} can be used. {' '.join(reasons)} "

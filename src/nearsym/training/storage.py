@@ -1,8 +1,8 @@
 """An append-only log of records in segment files: the disk side of the replay.
 
-Record number i lives in segment ⌊i / length⌋, so no byte is ever written twice: a window that
-moves on drops whole segments at its old end and never wraps onto them. What a checkpoint refers to
-therefore stays as it was for as long as its segment files exist.
+Record number i lives in segment ⌊i / length⌋, so no byte is ever written twice: whole segments are
+dropped at the old end, and new records never overwrite them. What a checkpoint refers to therefore
+stays as it was for as long as its segment files exist.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class SegmentLog:
         self._descriptor: int | None = None
         self._clear()
         if folder is not None:
-            with atomic.clear_errors("Creating the replay", folder, advice=atomic.TRY_AGAIN):
+            with atomic.explain_errors("Creating the replay", folder, advice=atomic.TRY_AGAIN):
                 atomic.make_folder(folder)
 
     def _clear(self) -> None:
@@ -67,7 +67,7 @@ class SegmentLog:
                 self.segments[number] = np.zeros(self.length, self.record)  # committed lazily
             self.segments[number][row] = record[0]
         else:
-            with atomic.clear_errors("Writing the replay", self.folder):
+            with atomic.explain_errors("Writing the replay", self.folder):
                 if row == 0 or self._descriptor is None:
                     self._open(self.folder, number)
                 offset = row * self.record.itemsize
@@ -96,7 +96,7 @@ class SegmentLog:
             del self.segments[number]
             self._hashes.pop(number, None)
         if gone and self.folder is not None:
-            with atomic.clear_errors("Tidying the replay", self.folder):
+            with atomic.explain_errors("Tidying the replay", self.folder):
                 self._remove_unneeded(self.folder)
 
     # ------------------------------------------------------------------ checkpoints
@@ -108,7 +108,7 @@ class SegmentLog:
         holds the log's size and, for each segment, the SHA-256 of its records so far.
         """
         hashes = dict(self._hashes)
-        with atomic.clear_errors("Saving the replay", folder):
+        with atomic.explain_errors("Saving the replay", folder):
             if self._committed == 0:  # later on, a missing folder is an error
                 atomic.make_folder(folder)
             for number in sorted(self.segments):
@@ -149,7 +149,7 @@ class SegmentLog:
         self._kept[self._committed] = min(self.segments, default=0)
         for size in sorted(self._kept)[:-KEPT_CHECKPOINTS]:
             del self._kept[size]
-        with atomic.clear_errors("Tidying the replay", folder):
+        with atomic.explain_errors("Tidying the replay", folder):
             self._remove_unneeded(folder)
 
     def _remove_unneeded(self, folder: Path) -> None:
@@ -163,7 +163,7 @@ class SegmentLog:
         self._clear()
         for number, digest in sorted(state["sha256"].items()):
             rows = min(state["size"] - number * self.length, self.length)
-            with atomic.clear_errors("Reading the replay", folder):
+            with atomic.explain_errors("Reading the replay", folder):
                 segment = self._load(_path(folder, number), rows)
             self._hashes[number] = hashlib.sha256(_bytes(segment[:rows]))
             if self._hashes[number].hexdigest() != digest:
