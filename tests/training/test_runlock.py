@@ -103,7 +103,7 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(DiskError, match="Locking the run failed in .*: Function not implemented"):
+    with pytest.raises(DiskError, match=r"Locking the run failed in .*: Function not implemented"):
         RunLock(tmp_path)
 
 

@@ -64,12 +64,13 @@ def make_place(folder: Path, parameter: str) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:
             raise UsageError(
-                f"The folder {folder} cannot be made ({error.strerror}). Choose another `{parameter}`."
+                f"The folder {folder} cannot be made ({error.strerror}). "
+                f"Choose another `{parameter}`."
             ) from error
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder inside an existing one. A missing parent means that the run was moved or deleted."""
+    """Make a folder inside an existing one; a missing parent is an error: the run was moved."""
     folder.mkdir(exist_ok=True)
 
 

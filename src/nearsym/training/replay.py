@@ -17,8 +17,8 @@ import torch
 
 from nearsym.agents.batch import Batch
 from nearsym.errors import UsageError
-from nearsym.training.storage import SegmentLog
 from nearsym.training.sampler import Sampler
+from nearsym.training.storage import SegmentLog
 
 SEGMENT_BYTES = 64 * 2**20
 

@@ -13,10 +13,10 @@ from nearsym.training import atomic
 class RunLock:
     """Holds `folder/lock` until it is released; use it as a context manager.
 
-    The lock is the system's own (`flock`, on Windows `LockFileEx`): it ends with the process however
-    that ends, and what a dead process left in the file means nothing. Children made by `fork` do not
-    hold it. Where the file system cannot lock, it is a `DiskError`: a lock of another kind would
-    outlive a killed process.
+    The lock is the system's own (`flock`, on Windows `LockFileEx`): it ends with the process,
+    however that ends, and what a dead process left in the file means nothing. Children made by
+    `fork` do not hold it. A file system that cannot lock gives a `DiskError`: a lock of another
+    kind would outlive a killed process.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, RunLock(Path(folder)) as lock:
