@@ -12,13 +12,14 @@ from nearsym.agents.base import Agent
 from nearsym.tasks.registry import TRADING
 from nearsym.tasks.trading.resample import shuffled_returns
 from nearsym.errors import MissingExtraError, UsageError
+from nearsym.measures.intervals import bootstrap_interval, student_interval
 from nearsym.tasks.trading.baselines import baseline_tracks, hold
 from nearsym.runs.build import build_env
 from nearsym.runs.config import RunConfig
-from nearsym.tasks.trading.portfolio import Track, mean_ci95, metrics, summary_row
+from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
 from nearsym.runs.run import check_data, load_agent, read_config
 from nearsym.training import atomic
-from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
+from nearsym.training.evaluate import Episode, rollouts
 
 
 def evaluate_run(
@@ -100,7 +101,7 @@ def evaluate_shuffled(
         held = held_uniformly(shuffled.unwrapped)
         traded = Track.from_infos("agent", episode.infos)
         excess.append(100 * (_before_fees(traded) - _before_fees(held)) / real.initial_cash)
-    mean, interval = mean_ci95(excess)
+    mean, interval = student_interval(excess)
     return {
         "excess_mean": mean,
         "excess_ci95": None if interval is None else list(interval),
