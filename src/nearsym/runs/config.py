@@ -11,7 +11,7 @@ from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError, unknown_name
 from nearsym.networks.build import NetworkConfig
-from nearsym.training.loop import TrainingConfig
+from nearsym.training.config import TrainingConfig
 
 AGENTS = ("drqv2", "sac")
 PRECISIONS = ("fp32", "bf16")

@@ -9,7 +9,7 @@ from nearsym.tasks.registry import TRADING
 from nearsym.errors import UsageError, unknown_name
 from nearsym.runs.config import RunConfig, TaskConfig
 from nearsym.networks.build import NetworkConfig
-from nearsym.training.loop import TrainingConfig
+from nearsym.training.config import TrainingConfig
 
 PRESETS = ("paper", "laptop", "smoke")
 SLOW_EXPLORERS = ("acrobot-swingup", "reacher-hard")

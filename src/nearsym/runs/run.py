@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
@@ -32,6 +31,7 @@ from nearsym.runs.config import RunConfig, from_plain, to_plain
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.training import atomic
 from nearsym.training.allocator import keep_freed_memory
+from nearsym.training.callbacks import ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.evaluate import rollouts
 from nearsym.training.log import RunLog, read_metrics
@@ -200,13 +200,13 @@ def _train(config: RunConfig, folder: Path, built: _Built, *, resume: bool) -> d
             first_seed=seeds["environment"],
             arithmetic={"threads": config.threads, "precision": config.precision},
             stop_requested=stop_requested,
+            callbacks=[ProgressBar()],
         )
         if saved is not None:
             trainer.load_state_dict(saved)
         _announce(config, agent, folder, frames)
         try:
-            with _progress(config.training.frames, frames) as bar:
-                state = trainer.run(bar)
+            state = trainer.run()
         except Interrupted as stop:
             raise Interrupted(f"{stop} Go on with: nearsym train --resume {folder}") from None
         finally:
@@ -263,13 +263,6 @@ def _evaluate(
         for name, weight in relaxed_weights(network).items()
     }
     return {"eval/returns": [episode.total for episode in episodes]} | weights
-
-
-def _progress(total: int, done: int) -> tqdm:
-    """A live bar on a terminal; in a log file a line every half minute."""
-    return tqdm(
-        total=total, initial=done, unit="frame", mininterval=0.2 if sys.stderr.isatty() else 30
-    )
 
 
 def _announce(config: RunConfig, agent: Agent, folder: Path, frames: int) -> None:

@@ -62,8 +62,8 @@ class CheckpointStore:
 
     # ------------------------------------------------------------------ writing
 
-    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> None:
-        """Save the state at a frame count; with `best` also as the best one so far.
+    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> Path:
+        """Save the state at a frame count and return the file; with `best` also as the best so far.
 
         After a failure at any point the checkpoints from before are intact and load.
         """
@@ -80,6 +80,7 @@ class CheckpointStore:
             self._prune(newest=path)
             if self.replay is not None:
                 self.replay.release(self.replay_folder)
+        return path
 
     def _prune(self, newest: Path) -> None:
         """Keep the newest that can be loaded, so that a bad file never pushes a good one out."""
