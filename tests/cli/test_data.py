@@ -96,3 +96,17 @@ def test_download_goes_to_the_cache_and_reports_late_tickers(tmp_path, monkeypat
     assert result["path"] in capsys.readouterr().out
     with pytest.raises(UsageError, match="download takes --tickers, not a file"):
         run(Data(action="download", file="X"))
+
+
+def test_jumps_that_look_like_share_splits(tmp_path, command):
+    path = tmp_path / "jump.csv"
+    path.write_text("Date,A\n2001-01-02,10\n2001-01-03,5\n2001-01-04,5.1\n")
+    refused = command("data", "check", path, "--json")
+    assert refused.code == 2
+    assert [problem["kind"] for problem in refused.json["problems"]] == ["split"]
+    accepted = command("data", "check", path, "--jumps", "accept", "--json")
+    assert (accepted.code, accepted.json["problems"]) == (0, [])
+    assert command("data", "show", path).code == 2
+    assert command("data", "show", path, "--jumps", "accept").code == 0
+    renamed = command("data", "check", path, "--splits", "accept")
+    assert "Unknown option of data '--splits'. Did you mean '--split'?" in renamed.err

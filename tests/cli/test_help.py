@@ -20,7 +20,7 @@ class Brush:
     thickness: tuple[float, float] = (1e-6, 2.0)
     """at both ends"""
     handle: int | None = 50
-    """centimetres"""
+    """Centimetres."""
     washable: bool = True
     """with water"""
 
@@ -108,7 +108,7 @@ brush:
   --brush.thickness X X
                         at both ends (default: 1e-06 2.0)
   --brush.handle N|none
-                        centimetres (default: 50)
+                        Centimetres (default: 50)
   --brush.washable      with water (default: on; off with --brush.no-washable)
 """
 

@@ -72,13 +72,50 @@ def test_main_exits_with_the_code(monkeypatch, capsys):
     assert "Did you mean 'train'?" in capsys.readouterr().err
 
 
-def test_listing_tasks_loads_nothing_heavy():
-    script = (
-        "import sys; from nearsym.cli.main import run; code = run(['tasks']);"
-        "heavy = {'torch', 'dm_control', 'mujoco', 'pandas', 'matplotlib'} & set(sys.modules);"
-        "print(sorted(heavy), file=sys.stderr); sys.exit(code)"
-    )
+@pytest.mark.parametrize("argv", [["tasks"], ["--help"], ["train", "--help"], ["eval", "x", "-y"]])
+def test_what_should_be_quick_loads_nothing_heavy(argv):
+    script = f"""
+import sys
+from nearsym.cli.main import main
+try:
+    main({argv})
+except SystemExit:
+    heavy = {{"torch", "dm_control", "mujoco", "pandas", "matplotlib"}} & set(sys.modules)
+    sys.exit(len(heavy))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=120)
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+from nearsym.cli.main import main
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Interrupt())
+main(["bench", "update", "--quick"])
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["nearsym.cli.process", "tyro", "nearsym.cli.train", "torch", "nearsym.benchmarks"]
+)
+def test_ctrl_c_during_an_import_is_one_line(module):
     done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, timeout=120
     )
-    assert done.stderr.strip() == "[]"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "nearsym: stopped.\n")
+
+
+@pytest.mark.parametrize("kind", [UsageError, RunError])
+def test_parameters_of_the_library_are_shown_as_flags(kind, command, monkeypatch):
+    def fail(args):
+        raise kind("`run` needs `checkpoint='last'` or `sample=True`; see `Run.evaluate`.")
+
+    monkeypatch.setattr("nearsym.cli.evaluate.run", fail)
+    expected = "nearsym: RUN needs --checkpoint last or --sample; see Run.evaluate.\n"
+    assert command("eval", "x").err == expected

@@ -1,10 +1,11 @@
 """From words to dataclasses: what is understood, and what is said of mistakes."""
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
+import tyro
 
 from nearsym.cli.options import Positional
 from nearsym.cli.parse import parse, parse_known
@@ -26,6 +27,8 @@ class Paint:
     """how often"""
     gloss: float | None = None
     """how shiny"""
+    base_coat: str | None = None
+    """what hangs there"""
     dry_run: bool = False
     """only say so"""
 
@@ -105,6 +108,8 @@ def test_words_that_begin_with_a_dash():
     assert read("paint", "x", "--gloss", "-1e-3")[1].gloss == -0.001
     assert read("paint", "--dry-run", "--", "--x")[1] == Paint(wall="--x", dry_run=True)
     assert read("paint", "-")[1].wall == "-"
+    assert read("paint", "--base_coat=-a_b=c", "x")[1].base_coat == "-a_b=c"
+    assert read("paint", "--base-coat=", "x")[1].base_coat == ""
 
 
 def test_the_last_of_two_counts_and_a_switch_can_be_turned_off():
@@ -112,158 +117,28 @@ def test_the_last_of_two_counts_and_a_switch_can_be_turned_off():
     assert read("paint", "x", *words)[1] == Paint(wall="x", coats=3)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Brush:
-    """What paints."""
-
-    hair_length: int = 5
-    """millimetres"""
-    thickness: tuple[float, float] = (1e-6, 2.0)
-    """at both ends"""
-    handle: int | None = 50
-    """centimetres, or none"""
-    washable: bool = True
-    """with water"""
-
-    def __post_init__(self):
-        if self.hair_length < 1:
-            raise UsageError(f"`hair_length` must be at least 1, got {self.hair_length}.")
+def test_a_default_instance_may_leave_out_what_must_be_given():
+    commands = {"paint": lambda argv: (Paint, Paint(wall=tyro.MISSING, coats=4))}
+    assert parse("tool", "", commands, ["paint", "x"]).command == Paint(wall="x", coats=4)
+    with pytest.raises(UsageError, match="WALL is missing"):
+        parse("tool", "", commands, ["paint"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Roller:
-    """What rolls."""
+def test_errors_of_the_function_name_flags():
+    def choose(argv):
+        """Paint."""
+        if argv:
+            raise UsageError("`base_coat` needs `colour='red'`, not `tool`.")
+        return Paint, None
 
-    width: int = 20
-    """centimetres"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decorate:
-    """Decorate a room."""
-
-    room: Positional[str | None] = None
-    """which room"""
-    style: Literal["plain", "wild"] = "plain"
-    """manner"""
-    brush: Brush = field(default_factory=Brush)
-    tool: Brush | Roller = field(default_factory=Roller)
-
-
-@dataclass(frozen=True, kw_only=True)
-class First:
-    """The words that decide about the others."""
-
-    room: Positional[str | None] = None
-    style: Literal["plain", "wild"] = "plain"
-
-
-def decorate(argv):
-    """Decorate a room, with what its style needs."""
-    first, _ = parse_known(First, argv, others=[Decorate])
-    if first.style == "wild":
-        return Decorate, Decorate(tool=Brush(hair_length=9), brush=Brush(hair_length=70))
-    return Decorate, None
-
-
-def decorated(*argv):
-    return parse("tool", "A tool.", {"decorate": decorate}, ["decorate", *argv]).command
-
-
-def test_dotted_names_reach_nested_dataclasses():
-    found = decorated(
-        *("--brush.hair-length", "7", "hall", "--brush.thickness", "-1", "2e3"),
-        *("--brush.handle", "none", "--brush.no-washable", "--tool.width=3"),
-    )
-    brush = Brush(hair_length=7, thickness=(-1.0, 2000.0), handle=None, washable=False)
-    assert found == Decorate(room="hall", brush=brush, tool=Roller(width=3))
-    assert decorated("--brush.hair_length", "8").brush.hair_length == 8
-    assert decorated("--brush.hair_length=8").brush.hair_length == 8
-
-
-def test_a_function_decides_which_options_there_are_and_their_defaults():
-    wild = decorated("--tool.handle", "4", "hall", "--style", "wild")
-    assert wild.brush == Brush(hair_length=70)
-    assert wild.tool == Brush(hair_length=9, handle=4)
-    assert (wild.room, wild.style) == ("hall", "wild")
-    with pytest.raises(UsageError, match=r"Unknown option of decorate '--tool\.handle'"):
-        decorated("--tool.handle", "4", "hall")
-
-
-@pytest.mark.parametrize(
-    ("argv", "text"),
-    [
-        (["--brush.hair-length", "0"], "--brush.hair-length must be at least 1, got 0."),
-        (["--brush.thickness", "1"], "--brush.thickness needs 2 values, got 1."),
-        (["--brush.thickness", "1", "b"], "--brush.thickness needs a number, got 'b'."),
-        (["--tool.width", "wide"], "--tool.width needs a whole number, got 'wide'."),
-        (["--tool.width", "None"], "--tool.width needs a whole number, got 'None'."),
-    ],
-)
-def test_mistakes_in_nested_dataclasses(argv, text, capsys):
     with pytest.raises(UsageError) as caught:
-        decorated("hall", *argv)
-    assert str(caught.value) == text
-    assert capsys.readouterr() == ("", "")
+        parse("tool", "", {"paint": choose}, ["paint", "x"])
+    assert str(caught.value) == "--base-coat needs --colour red, not tool."
 
 
-def test_many_options_are_not_listed_and_a_short_name_finds_the_dotted_one():
-    @dataclass(frozen=True, kw_only=True)
-    class Many:
-        """Much."""
-
-        one: Brush = field(default_factory=Brush)
-        two: Decorate = field(default_factory=Decorate)
-        three: Brush = field(default_factory=Brush)
-
-    def text(*argv):
-        with pytest.raises(UsageError) as caught:
-            parse("tool", "", {"many": Many}, ["many", *argv])
-        return str(caught.value)
-
-    expected = "Unknown option of many '--width'. Did you mean '--two.tool.width'?"
-    assert text("--width", "3") == f"{expected} See tool many --help."
-    assert "Did you mean '--one.hair-length'?" in text("--one.hair-lenght", "3")
-    assert "Did you mean '--one.no-washable'?" in text("--one.no-washabl")
-
-
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["hall", "--brush.hair-length", "9", "--brush.no-washable"],
-        ["--brush.hair-length", "9", "hall", "--brush.no-washable"],
-        ["--brush.no-washable", "hall", "--brush.hair-length", "9"],
-        ["--brush.thickness", "1", "2", "--brush.washable", "--style=plain", "hall"],
-        ["--brush.hair_length=9", "hall"],
-        ["--brush.no-washible", "hall"],  # mistyped: as many words as the nearest takes
-        ["--unheard-of", "9", "hall"],
-        ["--unheard-of", "--brush.hair-length", "9", "hall"],
-    ],
-    ids=" ".join,
-)
-def test_the_argument_is_found_among_options_that_belong_to_others(argv):
-    first, rest = parse_known(First, argv, others=[Decorate])
-    assert first == First(room="hall")
-    assert rest == [word for word in argv if word not in ("hall", "--style=plain")]
-
-
-def test_known_words_are_checked_and_the_rest_is_returned_in_its_order():
-    words = ["a", "--x=1", "b", "--style", "wild", "c", "--y"]
-    assert parse_known(First, words) == (
-        First(room="a", style="wild"),
-        ["--x=1", "b", "c", "--y"],
-    )
-    with pytest.raises(UsageError, match="Did you mean 'wild'"):
-        parse_known(First, ["--style", "wilt"])
-    assert parse_known(First, ["--x", "1"], First(room="c"))[0] == First(room="c")
+def test_parse_known_needs_what_must_be_given():
     with pytest.raises(UsageError, match="WALL is missing: which wall"):
         parse_known(Paint, ["--x"])
-
-
-def test_instances_say_too_how_many_words_an_option_takes():
-    wild = Decorate(tool=Brush())
-    found = parse_known(First, ["--tool.washable", "hall"], others=[Decorate, wild])
-    assert found == (First(room="hall"), ["--tool.washable"])
 
 
 def test_a_warning_of_a_dataclass_is_not_lost(capsys):
@@ -290,6 +165,24 @@ def test_what_only_tyro_refuses_is_a_sentence_too(monkeypatch, capsys):
     assert "wall" in str(caught.value).lower()
     assert not set("╭│─\n") & set(str(caught.value))
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_error_that_a_dataclass_raised_counts_not_what_led_to_it():
+    @dataclass(frozen=True, kw_only=True)
+    class Strict:
+        """Check."""
+
+        month: str = "1"
+
+        def __post_init__(self):
+            try:
+                int(self.month)
+            except ValueError as error:
+                raise UsageError("`month` is a number.") from error
+
+    with pytest.raises(UsageError) as caught:
+        parse("tool", "", {"strict": Strict}, ["strict", "--month", "May"])
+    assert str(caught.value) == "--month is a number."
 
 
 def test_programming_errors_in_a_dataclass_keep_their_traceback():

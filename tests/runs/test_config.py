@@ -13,7 +13,7 @@ from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, TaskConfig, from_plain, to_plain
 from nearsym.networks.build import NetworkConfig
 from nearsym.networks.kit import MODELS
-from nearsym.training.loop import TrainingConfig
+from nearsym.training.config import TrainingConfig
 
 whole = st.integers(1, 10**6)
 share = st.floats(1e-6, 1.0)

@@ -224,7 +224,7 @@ def test_losses_are_logged_though_no_episode_ends(small, tmp_path):
 
 def test_a_place_that_cannot_be(small, tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another --out"):
+    with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another `out`"):
         start(small(), tmp_path / "file" / "run")
 
 

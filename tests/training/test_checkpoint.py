@@ -140,7 +140,7 @@ def test_nothing_executable_ever_runs(small_run, container, protocol, tmp_path):
         state, frames = store.load_latest()
     assert frames == 1
     small_run.assert_state(state, 1)
-    with pytest.raises(UsageError, match="Use --checkpoint last"):
+    with pytest.raises(UsageError, match="Use `checkpoint='last'`"):
         store.load("best")
     assert not (tmp_path / "ran").exists()
 
@@ -184,9 +184,9 @@ def test_none_left_is_a_clear_error(tmp_path):
     with pytest.raises(UsageError, match=r"There is no folder .*nowhere\. Name the folder of"):
         CheckpointStore(tmp_path / "nowhere").load_latest()
     store = CheckpointStore(tmp_path)
-    with pytest.raises(UsageError, match=r"holds no checkpoint: .* again without --resume"):
+    with pytest.raises(UsageError, match=r"holds no checkpoint: .* Start a new run"):
         store.load_latest()
-    with pytest.raises(UsageError, match=r"no best checkpoint yet.*Use --checkpoint last"):
+    with pytest.raises(UsageError, match=r"no best checkpoint yet.*Use `checkpoint='last'`"):
         store.load("best")
     with pytest.raises(UsageError, match=r"Unknown checkpoint 'bset'\. Did you mean 'best'"):
         store.load("bset")

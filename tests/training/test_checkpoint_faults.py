@@ -198,7 +198,7 @@ def test_a_run_folder_that_vanishes_is_not_made_anew(small_run, tmp_path):
     run.save()
     (tmp_path / "run").rename(tmp_path / "elsewhere")
     run.train(20)
-    with pytest.raises(DiskError, match=r"the folder has gone\. Put it back"):
+    with pytest.raises(DiskError, match=r"the folder is missing\. Put it back"):
         run.save()
     assert not (tmp_path / "run").exists()
     assert small_run(tmp_path / "elsewhere", mapped=False).resume() == 10

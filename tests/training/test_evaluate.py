@@ -1,16 +1,14 @@
-"""Episodes and intervals."""
+"""Whole episodes of a policy."""
 
 import math
 
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nearsym.errors import RunError
 from nearsym.training import evaluate
-from nearsym.training.evaluate import bootstrap_interval, rollouts
+from nearsym.training.evaluate import rollouts
 
 
 class Countdown(gymnasium.Env):
@@ -82,23 +80,3 @@ def test_a_truncated_episode_ends_too():
     env = gymnasium.wrappers.TimeLimit(Countdown(), 2)
     (episode,) = rollouts(lambda obs: obs, env, episodes=1, seed=50)
     assert episode.length == 2
-
-
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
-def test_the_interval_holds_the_mean_and_repeats(values):
-    values = np.array(values)
-    low, high = bootstrap_interval(values, draws=300)
-    assert values.min() - 1e-9 <= low <= high <= values.max() + 1e-9
-    assert (low, high) == bootstrap_interval(values, draws=300)
-
-
-def test_the_interval_is_about_as_wide_as_theory_says():
-    values = np.random.default_rng(0).normal(10, 2, 400)
-    low, high = bootstrap_interval(values)
-    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
-
-
-def test_a_lower_level_is_narrower():
-    values = np.random.default_rng(0).normal(size=50)
-    wide, narrow = bootstrap_interval(values), bootstrap_interval(values, level=0.5)
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]

@@ -1,7 +1,6 @@
 """The training loop, with an agent and an environment that keep a diary."""
 
 import copy
-import io
 import math
 from types import SimpleNamespace
 
@@ -11,12 +10,13 @@ import pytest
 import torch
 from gymnasium.wrappers import TimeLimit
 from torch import nn
-from tqdm import tqdm
 
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
+from nearsym.training.callbacks import Callback
+from nearsym.training.config import TrainingConfig
 from nearsym.training.log import RunLog, read_metrics
-from nearsym.training.loop import DivergedError, Interrupted, Trainer, TrainingConfig
+from nearsym.training.loop import DivergedError, Interrupted, Trainer
 from nearsym.training.replay import Replay
 
 EPISODE = 5
@@ -107,6 +107,7 @@ class Shelf:
         self.saved[frames] = copy.deepcopy(state) | {"replay": self.replay.commit(self.folder)}
         if best:
             self.best.append(frames)
+        return self.folder / str(frames)
 
 
 def small(**changes):
@@ -116,7 +117,16 @@ def small(**changes):
 
 
 def make(
-    folder, *, env=None, agent=None, config=None, stop=lambda: False, scores=None, at=0, threads=1
+    folder,
+    *,
+    env=None,
+    agent=None,
+    config=None,
+    stop=lambda: False,
+    scores=None,
+    at=0,
+    threads=1,
+    callbacks=(),
 ):
     folder.mkdir(exist_ok=True)
     replay = Replay(
@@ -141,15 +151,15 @@ def make(
         first_seed=3,
         arithmetic={"threads": threads},
         stop_requested=stop,
+        callbacks=callbacks,
     )
 
 
 def go(trainer):
-    with tqdm(total=trainer.config.frames, file=io.StringIO()) as bar:
-        try:
-            return trainer.run(bar)
-        finally:
-            trainer.log.close()
+    try:
+        return trainer.run()
+    finally:
+        trainer.log.close()
 
 
 def rows(folder):
@@ -232,16 +242,85 @@ def test_the_same_seeds_give_the_same_run(tmp_path):
     assert rows(tmp_path / "a") == rows(tmp_path / "b")
 
 
-def test_the_bar_shows_returns_and_losses(tmp_path):
-    shown = io.StringIO()
-    trainer = make(tmp_path, scores=[[1.0], [8.0], [5.0]])
-    with tqdm(total=60, file=shown, mininterval=0, miniters=1) as bar:
-        trainer.run(bar)
-    trainer.log.close()
-    last = shown.getvalue().split("\r")[-1]
-    assert "60/60" in last
-    assert "return=5, best=8" in last
-    assert "critic/loss=1" in last
+class Witness(Callback):
+    """Writes down every event; asks to stop at given frames."""
+
+    def __init__(self, stop_at=()):
+        self.events, self.stop_at = [], stop_at
+
+    def on_start(self, progress):
+        self.events.append(("start", progress.frames))
+
+    def on_step(self, progress):
+        self.events.append(("step", progress.frames))
+
+    def on_evaluation(self, progress, metrics):
+        self.events.append(("evaluation", progress.frames, metrics["eval/return_mean"], progress))
+        return progress.frames in self.stop_at
+
+    def on_checkpoint(self, progress, path):
+        self.events.append(("checkpoint", progress.frames, path.name))
+
+    def on_end(self, progress):
+        self.events.append(("end", progress.frames))
+
+    def of(self, kind):
+        return [event[1:] for event in self.events if event[0] == kind]
+
+
+def test_callbacks_are_told_everything_in_order(tmp_path):
+    witness, second = Witness(), Witness()
+    go(make(tmp_path, scores=[[1.0, 3.0], [8.0], [5.0]], callbacks=[witness, second]))
+    assert witness.events == second.events
+    assert witness.of("step") == [(frames,) for frames in range(2, 61, 2)]
+    assert [event[:2] for event in witness.of("evaluation")] == [(20, 2.0), (40, 8.0), (60, 5.0)]
+    assert witness.of("checkpoint") == [(20, "20"), (30, "30"), (40, "40"), (60, "60")]
+    assert witness.events[0] == ("start", 0)
+    assert witness.events[-1] == ("end", 60)
+
+
+def test_progress_shows_returns_and_losses(tmp_path):
+    witness = Witness()
+    go(make(tmp_path, scores=[[1.0], [8.0], [5.0]], callbacks=[witness]))
+    first, *_, last = (event[2] for event in witness.of("evaluation"))
+    assert (last.frames, last.total, last.last_return, last.best_return) == (60, 60, 5.0, 8.0)
+    assert last.shown.items() >= {"return": "5", "best": "8", "critic/loss": "1"}.items()
+    assert first.shown["return"] == "1"  # what was handed over does not change afterwards
+
+
+def test_watching_changes_no_number(tmp_path):
+    go(make(tmp_path / "alone"))
+    go(make(tmp_path / "watched", callbacks=[Witness()]))
+    assert rows(tmp_path / "alone") == rows(tmp_path / "watched")
+
+
+def test_a_callback_ends_the_run_and_resuming_goes_on(tmp_path):
+    go(make(tmp_path / "whole"))
+    witness = Witness(stop_at=[40])
+    first = make(tmp_path / "cut", scores=None, callbacks=[Witness(), witness])
+    state = go(first)
+    assert state.frames == 40
+    assert witness.events[-2:] == [("checkpoint", 40, "40"), ("end", 40)]
+    saved = first.store.saved[40]
+    second = make(tmp_path / "cut", at=saved["log"])
+    second.replay.restore(saved["replay"], tmp_path / "cut" / "replay")
+    second.load_state_dict(saved)
+    assert go(second).frames == 60
+    assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
+
+
+def test_an_end_without_improvement_is_saved_but_not_as_the_best(tmp_path):
+    trainer = make(tmp_path, scores=[[8.0], [1.0]], callbacks=[Witness(stop_at=[40])])
+    assert go(trainer).final_return == 1.0
+    assert 40 in trainer.store.saved
+    assert trainer.store.best == [20]
+
+
+def test_callbacks_hear_of_the_end_of_a_run_that_fails(tmp_path):
+    witness = Witness()
+    with pytest.raises(DivergedError):
+        go(make(tmp_path, env=Walk(bad_step=13), callbacks=[witness]))
+    assert witness.events[-1] == ("end", 26)
 
 
 @pytest.mark.parametrize("cut", [14, 20, 30, 44])
@@ -333,17 +412,3 @@ def test_a_diverged_run_keeps_its_last_checkpoint(tmp_path):
     with pytest.raises(DivergedError, match="What it has saved is from before"):
         go(trainer)
     assert max(trainer.store.saved) == 40
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"frames": 0}, "frames must be at least 1, got 0"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
-        ({"eval_every": -5}, "eval_every must be at least 1, got -5"),
-        ({"replay": "tape"}, "replay lives in memory or on disk, got 'tape'"),
-    ],
-)
-def test_config_refuses(changes, text):
-    with pytest.raises(UsageError, match=text):
-        TrainingConfig(**changes)

@@ -93,7 +93,7 @@ def test_sampling_equals_brute_force(spec, mapped, tmp_path_factory, lengths, ca
     if expected:
         slots = np.array(sorted(expected))
         assert_batch(replay._gather(slots), [expected[slot] for slot in slots])
-        drawn = replay._window.draw(50 * len(slots), np.random.default_rng(0))
+        drawn = replay._sampler.draw(50 * len(slots), np.random.default_rng(0))
         assert set(drawn.tolist()) <= set(expected)
 
 
@@ -102,7 +102,7 @@ def test_every_transition_is_drawn_equally_often():
     for length in (1, 2, 3, 20, 1, 9, 7):
         for step in source.episode(length, terminates=False):
             feed(replay, step)
-    drawn = replay._window.draw(100_000, np.random.default_rng(0))
+    drawn = replay._sampler.draw(100_000, np.random.default_rng(0))
     slots, counts = np.unique(drawn, return_counts=True)
     assert len(slots) == len(replay)
     expected = 100_000 / len(slots)
@@ -138,7 +138,7 @@ def test_frames_are_stored_once_and_memory_stays_in_the_window():
     replay = Replay(capacity=500_000, **shape)
     segments = -(-replay.capacity // replay._log.length) + 1  # one more while the window moves on
     stored = segments * replay._log.length * replay.layout.itemsize
-    assert stored + replay._window.nbytes < 11.5e9
+    assert stored + replay._sampler.nbytes < 11.5e9
 
     small, source = Replay(capacity=50, segment_bytes=1000, **PIXELS), Episodes(PIXELS, 0)
     for step in source.episode(400, terminates=False):

@@ -198,7 +198,7 @@ def test_a_vanished_folder_is_an_error_and_not_made_anew(mapped, tmp_path):
         fill(log, 3)
         log.commit(folder)
 
-    with pytest.raises(DiskError, match="the folder has gone"):
+    with pytest.raises(DiskError, match="the folder is missing"):
         go_on()
     assert not folder.exists()
 
@@ -212,7 +212,7 @@ def test_a_full_disk_stops_a_mapped_log_at_the_allocation(tmp_path, monkeypatch)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(atomic, "allocate", full)
-    with pytest.raises(DiskError, match=r"the disk is full\. Free some space, then continue"):
+    with pytest.raises(DiskError, match=r"the disk is full\. Free some space, then resume"):
         fill(log, 5)
     assert log.size == 4  # what fitted is there; the record that did not has left no trace
     monkeypatch.undo()

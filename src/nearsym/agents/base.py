@@ -110,7 +110,7 @@ def normal_like(x: Tensor, generator: torch.Generator) -> Tensor:
 
 
 class Learner:
-    """An actor-critic being trained: its networks, their target, their optimisers, its chance."""
+    """An actor-critic in training: its networks, target critic, optimisers and random generator."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Learner:
         return state | {"optimisers": optimisers, "generator": self.generator.get_state()}
 
     def load_weights(self, state: dict[str, Any]) -> None:
-        """The networks of a state; enough to act, and good for any device."""
+        """The networks of a state: enough to act, on any device."""
         for name, module in self._modules().items():
             module.load_state_dict(state[name])
 

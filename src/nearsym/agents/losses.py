@@ -13,7 +13,7 @@ def clipped_double_q_target(
     discount: Float[Tensor, " batch"],
     next_q: Float[Tensor, "critics batch"],
 ) -> Float[Tensor, " batch"]:
-    """r + γ·min_i Q_i(s', a'): the smaller critic speaks (Fujimoto et al. 2018).
+    """r + γ·min_i Q_i(s', a'), with the smaller of the critics' values (Fujimoto et al. 2018).
 
     >>> clipped_double_q_target(
     ...     torch.tensor([1.0]), torch.tensor([0.5]), torch.tensor([[4.0], [6.0]])

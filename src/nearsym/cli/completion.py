@@ -25,18 +25,17 @@ def print_completion(
         raise unknown_name("shell", argv[0], SHELLS)
     parts = tuple(_subcommand(name, *command) for name, command in commands.items())
     one_of: Any = Union[parts]  # noqa: UP007 (there are as many as there are commands)
-    words = ["--tyro-print-completion", argv[0]]
-    tyro.cli(one_of, prog=program, args=words)
+    tyro.cli(one_of, prog=program, args=["--tyro-write-completion", argv[0], "-"])
 
 
 def _subcommand(name: str, command: type, default: Any) -> Any:
     """A command with the switch that every command has."""
     switch = Annotated[bool, tyro.conf.arg(help=JSON_HELP), tyro.conf.FlagCreatePairsOff]
-    whole = make_dataclass(
+    whole: Any = make_dataclass(
         name, [("json", switch, False)], bases=(command,), frozen=True, kw_only=True
     )
     start = tyro.MISSING_NONPROP
     if default is not None:
         start = whole(**{field.name: getattr(default, field.name) for field in fields(command)})
     about = tyro.conf.subcommand(name, default=start, description=summary(command))
-    return tyro.conf.AvoidSubcommands[Annotated[whole, about]]
+    return Annotated[whole, about, tyro.conf.AvoidSubcommands]

@@ -22,7 +22,10 @@ def overview(program: str, description: str, commands: Mapping[str, Callable[...
     rows = [(name, summary(command)) for name, command in commands.items()]
     options = [
         ("-h, --help", f"show this page; {program} COMMAND --help shows a command's"),
-        ("--print-completion bash|zsh|fish", "a script that completes commands and options"),
+        (
+            "--print-completion bash|zsh|fish",
+            f"print a script: source <({program} --print-completion bash)",
+        ),
     ]
     return "\n\n".join(
         [
@@ -68,7 +71,8 @@ def _row(option: Option) -> tuple[str, str]:
         return option.flag, option.help
     text = option.help
     if "(default" not in text:
-        text = f"{text} {_default(option)}".strip()
+        default = _default(option)
+        text = f"{text.rstrip('.')} {default}" if default else text
     return f"{option.flag} {option.metavar}".strip(), text
 
 
@@ -90,7 +94,7 @@ def _section(title: str, rows: list[tuple[str, str]], about: str = "") -> str:
         lines.append(textwrap.indent(textwrap.fill(about, _width() - 2), "  "))
     indent = min(_LARGEST_INDENT, 4 + max(len(name) for name, _ in rows))
     for name, text in rows:
-        wrapped = textwrap.wrap(text, _width() - indent) or [""]
+        wrapped = textwrap.wrap(text, _width() - indent, break_on_hyphens=False) or [""]
         head = f"  {name:{indent - 4}}  "
         first = wrapped.pop(0) if len(head) == indent else ""
         lines += [(head + first).rstrip(), *(" " * indent + line for line in wrapped)]

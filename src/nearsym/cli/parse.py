@@ -19,8 +19,9 @@ _T = TypeVar("_T")
 Command = type | Callable[[Sequence[str]], tuple[type, Any]]
 """A dataclass; or a function that looks at the words after the command and gives the dataclass
 and an instance of it, which has the defaults. The first line of its docstring stands in the
-overview. It is called without words for the completion script."""
+overview. It is also called without words, for the completion script and the usual options."""
 COMMON = ("--json", "--help", "-h")
+_NO_BOX = str.maketrans(dict.fromkeys("╭╮╰╯│─", " "))
 
 
 class Parsed(NamedTuple):
@@ -74,7 +75,15 @@ def parse_known(
 
 
 def _chosen(command: Command, words: Sequence[str]) -> tuple[type, Any]:
-    return (command, None) if isinstance(command, type) else command(words)
+    if isinstance(command, type):
+        return command, None
+    try:
+        return command(words)
+    except UsageError as error:
+        if not words:
+            raise
+        usual = options_of(*command(()))
+        raise UsageError(as_flags(str(error), usual)) from error
 
 
 def _parse_all(program: str, command: type, words: Sequence[str], default: Any) -> Any:
@@ -115,14 +124,8 @@ def _build(command: type[_T], default: _T | None, found: Sorted, options: Option
 
 
 def _reason(error: BaseException, said: str) -> str:
-    """The first error that led to this one, or else what was said, without its box."""
-    reasons = []
+    """The `ValueError` that led to an exit, or else what was said, without its box."""
     cause = error.__context__
-    while cause is not None:
-        reasons.append(cause)
+    while cause is not None and not isinstance(cause, ValueError):
         cause = cause.__context__
-    texts = [str(reason) for reason in reasons if isinstance(reason, ValueError)]
-    return texts[-1] if texts else " ".join(said.translate(_BOX).split())
-
-
-_BOX = str.maketrans(dict.fromkeys("╭╮╰╯│─", " "))
+    return " ".join(said.translate(_NO_BOX).split()) if cause is None else str(cause)

@@ -21,7 +21,8 @@ class Sorted:
     """Words, each in its place."""
 
     options: list[str] = field(default_factory=list)
-    """Flags as they are spelled in the help, with their values."""
+    """Flags as they are spelled in the help, with their values: `--coats=3`, or in words of their
+    own if there are several."""
     arguments: list[str] = field(default_factory=list)
     """Values of the positional arguments."""
     rest: list[str] = field(default_factory=list)
@@ -51,7 +52,7 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
         elif flag in flags:
             option = flags[flag]
             values = [value] if has_value else _take(words, len(option.kinds))
-            found.options += [flag, *checked(option, values)]
+            found.options += _spelled(flag, checked(option, values))
         else:
             count = 0 if has_value else _words_after(flag, everything)
             found.rest += [word, *_take(words, count)]
@@ -88,7 +89,8 @@ def checked(option: Option, values: list[str]) -> list[str]:
 def missing_option(found: Sorted, options: Options) -> Option | None:
     """The first option that must be given and was not."""
     positional = [option.flag for option in options.values() if option.positional]
-    given = {*found.options, *positional[: len(found.arguments)]}
+    given = {word.partition("=")[0] for word in found.options}
+    given |= set(positional[: len(found.arguments)])
     needed = [option for option in options.values() if option.default is MISSING]
     return next((option for option in needed if not {option.flag, option.off_flag} & given), None)
 
@@ -124,6 +126,10 @@ def _is_flag(word: str) -> bool:
 def _is_none(value: str, kind: type) -> bool:
     """None as tyro reads it; where a number is expected, `none` can mean nothing else."""
     return value == "None" or (kind in (int, float) and value == "none")
+
+
+def _spelled(flag: str, values: list[str]) -> list[str]:
+    return [f"{flag}={values[0]}"] if len(values) == 1 else [flag, *values]
 
 
 def _take(words: list[str], count: int) -> list[str]:

@@ -1,12 +1,61 @@
-"""What a set of samples, taken in independent episodes, says about its mean."""
+"""Confidence intervals of a mean. Which one fits depends on how many numbers there are:
 
+| function | numbers | why |
+|---|---|---|
+| `student_interval` | a few runs or seeds | a bootstrap of so few is far too narrow |
+| `bootstrap_interval` | tens of episodes | assumes no distribution |
+| `mean_interval` | tens of skewed numbers ≥ 0 | corrects for the skewness |
+"""
+
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import stdtrit
+
+from nearsym.errors import UsageError
 
 DRAWS = 2000
 """Resamples for an interval."""
+
+
+def student_interval(
+    values: Sequence[float] | np.ndarray,
+) -> tuple[float, tuple[float, float] | None]:
+    """Mean and its 95 % interval, mean ± t₀.₉₇₅(n−1)·s/√n; no interval for a single value.
+
+    Student's t and not a bootstrap: over three to five seeds a bootstrap is far too narrow.
+
+    >>> student_interval([1.0])
+    (1.0, None)
+    >>> mean, (low, high) = student_interval([1.0, 2.0, 3.0])
+    >>> round(mean, 3), round(low, 3), round(high, 3)
+    (2.0, -0.484, 4.484)
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    n = _count(sample)
+    mean = float(sample.mean())
+    if n == 1:
+        return mean, None
+    half = float(stdtrit(n - 1, 0.975)) * float(sample.std(ddof=1)) / math.sqrt(n)
+    return mean, (mean - half, mean + half)
+
+
+def bootstrap_interval(
+    values: Sequence[float] | np.ndarray, *, level: float = 0.95, draws: int = 10_000, seed: int = 0
+) -> tuple[float, float]:
+    """A percentile bootstrap interval of the mean.
+
+    >>> bootstrap_interval(np.array([1.0, 1.0]))
+    (1.0, 1.0)
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    n = _count(sample)
+    picks = np.random.default_rng(seed).integers(n, size=(draws, n))
+    low, high = np.quantile(sample[picks].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -34,7 +83,11 @@ class Estimate:
 
 
 def estimate(values: Float[np.ndarray, "episodes samples"], rng: np.random.Generator) -> Estimate:
-    """Summary of samples that are independent between episodes and anything within one."""
+    """Summary of samples that are independent between episodes and may depend within one.
+
+    >>> estimate(np.array([[1.0, 2.0], [1.0, 2.0]]), np.random.default_rng(0)).mean
+    1.5
+    """
     return Estimate(
         float(values.mean()),
         mean_interval(values.mean(axis=1), rng),
@@ -50,6 +103,10 @@ def mean_interval(
 
     It resamples t* = (m* − m) / s*, and inverts its quantiles: [m − t*_{hi} s, m − t*_{lo} s]. That
     corrects for skewness, which a plain t interval does not: mismatches are ≥ 0 and mostly small.
+
+    >>> low, high = mean_interval(np.linspace(0.0, 1.0, 50), np.random.default_rng(0))
+    >>> low < 0.5 < high
+    True
     """
     n, mean = len(means), float(means.mean())
     error = float(means.std(ddof=1)) / np.sqrt(n) if n > 1 else np.inf
@@ -66,3 +123,9 @@ def mean_interval(
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     smallest = 0.0 if means.min() >= 0 else -np.inf
     return float(max(mean - high * error, smallest)), float(mean - low * error)
+
+
+def _count(sample: np.ndarray) -> int:
+    if len(sample) == 0:
+        raise UsageError("An interval needs at least one value, got none.")
+    return len(sample)

@@ -2,7 +2,8 @@
 
 Callers use them as `atomic.sync(...)`, through the module, so that replacing a primitive here
 replaces it everywhere. Only local durability is promised: data counts as written once `sync` has
-returned, a name once `sync_folder` has.
+returned, a name once `sync_folder` has. Where a system lacks one of the calls behind them (Windows,
+macOS), its docstring says what happens instead.
 """
 
 import contextlib
@@ -25,23 +26,30 @@ _REASONS = {
     errno.EACCES: "the folder may not be written to. Change its permissions",
     errno.EPERM: "the folder may not be written to. Change its permissions",
     errno.EROFS: "the disk is read-only. Make it writable",
-    errno.ENOENT: "the folder has gone. Put it back (is the disk still mounted?)",
+    errno.ENOENT: "the folder is missing. Put it back (is the disk still mounted?)",
     errno.ENOTDIR: "a part of that path is a file, not a folder. Choose another folder",
     errno.EIO: "the disk reports an input/output error. Check it",
 }
 
-
-GO_ON = "continue with --resume; the last checkpoint is intact"
+GO_ON = "resume the run; the last checkpoint is intact"
 TRY_AGAIN = "try again; nothing has been changed"
 
 
 class DiskError(RunError):
-    """The disk refused an operation: full, read-only, gone. Nothing saved before is harmed."""
+    """The disk refused an operation: full, read-only, missing. Nothing saved before is harmed."""
 
 
 @contextlib.contextmanager
 def explain_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[None]:
-    """Turn an `OSError` inside the block into a `DiskError` that a person can act on."""
+    """Turn an `OSError` inside the block into a `DiskError` that says what to do.
+
+    >>> with explain_errors("Saving", Path("run")):  # doctest: +NORMALIZE_WHITESPACE
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    nearsym.training.atomic.DiskError: Saving failed in run: the disk is full. Free some space, then
+    resume the run; the last checkpoint is intact.
+    """
     try:
         yield
     except OSError as error:
@@ -49,37 +57,53 @@ def explain_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[N
         raise DiskError(f"{doing} failed in {path}: {reason}, then {advice}.") from error
 
 
-def make_place(folder: Path, option: str) -> None:
-    """Make the folder that a person named with an option, with its parents."""
+def make_place(folder: Path, parameter: str) -> None:
+    """Make the folder that a user passed as a parameter, with its parents."""
     with explain_errors("Making the folder", folder, advice=TRY_AGAIN):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:
             raise UsageError(
-                f"The folder {folder} cannot be made ({error.strerror}). Choose another {option}."
+                f"The folder {folder} cannot be made ({error.strerror}). "
+                f"Choose another `{parameter}`."
             ) from error
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder inside an existing one. Missing parents mean that the run has gone."""
+    """Make a folder inside an existing one; a missing parent is an error: the run was moved."""
     folder.mkdir(exist_ok=True)
 
 
 def open_file(path: Path) -> int:
     """A file descriptor for reading and writing; the file is made if it does not exist."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    binary = getattr(os, "O_BINARY", 0)  # Windows would otherwise translate line ends
+    return os.open(path, os.O_RDWR | os.O_CREAT | binary, 0o644)
 
 
 def allocate(fd: int, size: int) -> None:
-    """Reserve the first `size` bytes on the disk, so that a full disk is an error here and now."""
-    os.posix_fallocate(fd, 0, size)
+    """Reserve the first `size` bytes on the disk, so that a full disk is an error here and now.
+
+    Without `posix_fallocate` (macOS, Windows) the missing bytes are written as zeros.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, size)
+    else:
+        end = os.fstat(fd).st_size
+        write_at(fd, bytes(max(size - end, 0)), end)
 
 
 def write_at(fd: int, data: memoryview | bytes, offset: int) -> None:
-    """Write all of `data` at `offset`, however many calls the system needs for it."""
+    """Write all of `data` at `offset`, however many calls the system needs for it.
+
+    Without `pwrite` (Windows) by seeking first: threads must then not share a descriptor.
+    """
     rest = memoryview(data)
     while rest:
-        written = os.pwrite(fd, rest, offset)
+        if hasattr(os, "pwrite"):
+            written = os.pwrite(fd, rest, offset)
+        else:
+            os.lseek(fd, offset, os.SEEK_SET)
+            written = os.write(fd, rest)
         rest, offset = rest[written:], offset + written
 
 
@@ -89,8 +113,14 @@ def sync(fd: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the folder's names are on the disk: a rename counts only after this."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Wait until the folder's names are on the disk: a rename counts only after this.
+
+    Where folders cannot be opened (Windows) it does nothing: a power cut just after a rename may
+    bring the old content back, whole.
+    """
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
     finally:
@@ -99,7 +129,7 @@ def sync_folder(folder: Path) -> None:
 
 def rename(source: Path, target: Path) -> None:
     """Give a file its final name in one indivisible step, replacing what had that name."""
-    os.rename(source, target)
+    os.replace(source, target)
 
 
 def remove(path: Path) -> None:
@@ -122,7 +152,7 @@ def replace(path: Path, *parts: bytes | memoryview) -> None:
     """Write a file so that its name always shows either the old content or all of the new.
 
     Written aside, synced, renamed, and the folder synced. A failure on the way leaves the old
-    content; what was written aside is taken away if the disk still allows it.
+    content; what was written aside is deleted if the disk still allows it.
     """
     aside = path.with_name(path.name + ".part")
     try:

@@ -17,7 +17,7 @@ import torch
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.training import atomic
-from nearsym.training.plain import pack, unpack
+from nearsym.training.packing import pack, unpack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
 FORMAT = b"nearsym-checkpoint-2"
@@ -62,8 +62,8 @@ class CheckpointStore:
 
     # ------------------------------------------------------------------ writing
 
-    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> None:
-        """Save the state at a frame count; with `best` also as the best one so far.
+    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> Path:
+        """Save the state at a frame count and return the file; with `best` also as the best so far.
 
         After a failure at any point the checkpoints from before are intact and load.
         """
@@ -80,6 +80,7 @@ class CheckpointStore:
             self._prune(newest=path)
             if self.replay is not None:
                 self.replay.release(self.replay_folder)
+        return path
 
     def _prune(self, newest: Path) -> None:
         """Keep the newest that can be loaded, so that a bad file never pushes a good one out."""
@@ -124,12 +125,12 @@ class CheckpointStore:
         if not path.exists():
             raise UsageError(
                 f"{self.folder} has no best checkpoint yet: it appears with the first evaluation. "
-                "Use --checkpoint last."
+                "Use `checkpoint='last'`."
             )
         try:
             content = _decode(path)
         except CorruptError as error:
-            raise UsageError(f"{error} Use --checkpoint last.") from error
+            raise UsageError(f"{error} Use `checkpoint='last'`.") from error
         return unpack(content["state"]), content["frames"]
 
     def _restore_replay(self, path: Path, content: dict[str, Any]) -> None:
@@ -151,7 +152,7 @@ class CheckpointStore:
         if not reasons:
             return UsageError(
                 f"{self.folder} holds no checkpoint: the run ended before its first one. "
-                "Start it again without --resume."
+                "Start a new run."
             )
         return UsageError(
             f"No checkpoint in {self.folder} can be used. {' '.join(reasons)} "

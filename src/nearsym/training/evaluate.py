@@ -1,4 +1,4 @@
-"""Returns of a policy over whole episodes, with an honest interval."""
+"""A policy played over whole episodes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -62,18 +62,3 @@ def _check(name: str, value: np.ndarray) -> None:
 def all_finite(value: np.ndarray) -> bool:
     """Whether no entry is infinite or not a number; bytes never are."""
     return value.dtype == np.uint8 or bool(np.isfinite(value).all())
-
-
-def bootstrap_interval(
-    values: np.ndarray, *, level: float = 0.95, draws: int = 10_000, seed: int = 0
-) -> tuple[float, float]:
-    """A percentile bootstrap interval of the mean.
-
-    >>> bootstrap_interval(np.array([1.0, 1.0]))
-    (1.0, 1.0)
-    """
-    rng = np.random.default_rng(seed)
-    picks = rng.integers(len(values), size=(draws, len(values)))
-    means = np.asarray(values, float)[picks].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

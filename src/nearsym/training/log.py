@@ -21,7 +21,7 @@ class RunLog:
     def __init__(self, folder: Path, *, position: int = 0, frames: int = 0):
         self.folder = folder
         self.path = folder / "metrics.jsonl"
-        with self._clear_errors():
+        with self._explained():
             self.path.touch()
             if self.path.stat().st_size < position:
                 raise UsageError(
@@ -32,13 +32,13 @@ class RunLog:
             self._file = self.path.open("a", encoding="utf-8")
             self._scalars = _scalars(folder / "tb", frames)
 
-    def _clear_errors(self) -> Any:
+    def _explained(self) -> Any:
         return atomic.explain_errors("Writing metrics", self.folder)
 
     def write(self, frames: int, metrics: dict[str, Any]) -> None:
         """One line of metrics at a number of frames."""
         row = {"frames": frames} | {key: _plain(value) for key, value in metrics.items()}
-        with self._clear_errors():
+        with self._explained():
             self._file.write(json.dumps(row) + "\n")
             self._file.flush()
             if self._scalars is not None:
@@ -47,7 +47,7 @@ class RunLog:
 
     def position(self) -> int:
         """The length of the file on disk, for a checkpoint to remember."""
-        with self._clear_errors():
+        with self._explained():
             self._file.flush()
             os.fsync(self._file.fileno())
             return self._file.tell()

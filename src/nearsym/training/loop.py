@@ -2,66 +2,25 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
 from gymnasium.wrappers import TimeLimit
 from torch import Tensor
-from tqdm import tqdm
 
 from nearsym.agents.base import Agent
 from nearsym.errors import RunError, UsageError
+from nearsym.protocols import Resumable, layer_of
+from nearsym.training.callbacks import Callback, Callbacks, Progress
+from nearsym.training.config import TrainingConfig
 from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
 from nearsym.training.random_state import generator_state, set_generator_state
 from nearsym.training.replay import Replay
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
-    """How long, how often. Frames are environment steps: agent steps times action repeat."""
-
-    frames: int = 1_000_000
-    """Length of the run."""
-    seed_frames: int = 4000
-    """Frames before the first update."""
-    update_every: int = 2
-    """Agent steps for each update."""
-    batch_size: int = 256
-    """Transitions in an update."""
-    nstep: int = 3
-    """Rewards summed before bootstrapping."""
-    discount: float = 0.99
-    """γ for each agent step."""
-    replay_capacity: int = 500_000
-    """Agent steps the replay holds."""
-    replay: str = "memory"
-    """Where the replay lives: memory, or disk (memory-mapped)."""
-    eval_every: int = 20_000
-    """Frames between evaluations."""
-    eval_episodes: int = 10
-    """Episodes in an evaluation."""
-    checkpoint_every: int = 10_000
-    """Frames between checkpoints."""
-
-    def __post_init__(self) -> None:
-        if self.replay not in ("memory", "disk"):
-            raise UsageError(f"replay lives in memory or on disk, got {self.replay!r}.")
-        whole = ("frames", "update_every", "batch_size", "nstep", "eval_every", "eval_episodes")
-        for name in (*whole, "checkpoint_every", "replay_capacity"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
-
-
-def check_learns(config: TrainingConfig) -> None:
-    if config.frames < config.seed_frames:
-        raise UsageError(
-            f"`frames` {config.frames} ends before the first update: the first "
-            f"{config.seed_frames} (`training.seed_frames`) only fill the replay."
-        )
 
 
 class DivergedError(RunError):
@@ -81,7 +40,7 @@ class Interrupted(RunError):
 class Store(Protocol):
     """What the loop needs of a checkpoint store."""
 
-    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> None: ...
+    def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> Path: ...
 
 
 @dataclass
@@ -110,6 +69,7 @@ class Trainer:
     Repeats exactly for a seed: the randomness of acting and updating is the agent's generator,
     that of sampling `rng`, that of the task the environment's own. `arithmetic` names what else
     the last bit depends on (threads, precision): it is saved, and has to be the same on resuming.
+    `callbacks` are told what happens; one of them may end the run after an evaluation.
     """
 
     def __init__(
@@ -126,35 +86,49 @@ class Trainer:
         first_seed: int,
         arithmetic: dict[str, Any],
         stop_requested: Callable[[], bool] = lambda: False,
-        callbacks: Any = (),
+        callbacks: Sequence[Callback] = (),
     ):
         self.env, self.agent, self.replay = env, agent, replay
         self.evaluate, self.log, self.store = evaluate, log, store
         self.config, self.rng = config, rng
         self.first_seed, self.arithmetic = first_seed, arithmetic
         self.stop_requested = stop_requested
+        self.callbacks = Callbacks(callbacks)
         self.state = LoopState()
         self.obs: np.ndarray | None = None
         self._shown: dict[str, str] = {}
 
-    def run(self, bar: tqdm | None = None) -> LoopState:
-        bar = tqdm(disable=True) if bar is None else bar
-        """Train to the end, or to the next request to stop."""
+    def run(self) -> LoopState:
+        """Train to the end, to where a callback ends the run, or to the next request to stop.
+
+        A run that a callback has ended is saved; with this state it goes on where it stands.
+        """
         if self.obs is None:
             self._start_episode(seed=self.first_seed)
         started = time.monotonic() - self.state.seconds
-        if self.state.evaluation_due:  # the run was stopped in the middle of one
-            self._pause_if_due(self.state.frames, bar)
-        while self.state.frames < self.config.frames:
-            before = self.state.frames
-            self._step()
-            bar.set_postfix(self._shown, refresh=False)
-            bar.update(self.state.frames - before)
-            self.state.seconds = time.monotonic() - started
-            self.state.evaluation_due = self._crossed(self.config.eval_every, before)
-            self._pause_if_due(before, bar)
+        try:
+            self.callbacks.on_start(self._progress())
+            self._train(started)
+        finally:
+            self.callbacks.on_end(self._progress())
         self.state.seconds = time.monotonic() - started  # with the last evaluation
         return self.state
+
+    def _train(self, started: float) -> None:
+        # An evaluation is due at the start if the run was stopped in the middle of one.
+        ended = self.state.evaluation_due and self._pause_if_due(self.state.frames)
+        while self.state.frames < self.config.frames and not ended:
+            before = self.state.frames
+            self._step()
+            if self.callbacks:  # a run that nobody watches builds nothing to show
+                self.callbacks.on_step(self._progress())
+            self.state.seconds = time.monotonic() - started
+            self.state.evaluation_due = self._crossed(self.config.eval_every, before)
+            ended = self._pause_if_due(before)
+
+    def _progress(self) -> Progress:
+        state, total = self.state, self.config.frames
+        return Progress(state.frames, total, state.final_return, state.best_return, self._shown)
 
     def _crossed(self, every: int, before: int) -> bool:
         """Whether the last step passed a multiple of `every`, or ended the run."""
@@ -182,19 +156,25 @@ class Trainer:
             self._end_episode()
             self._start_episode()
 
-    def _pause_if_due(self, before: int, bar: tqdm) -> None:
-        """Evaluate and save where the schedule says so; stop where somebody asked."""
+    def _pause_if_due(self, before: int) -> bool:
+        """Evaluate and save where the schedule says so; stop where somebody asked.
+
+        Whether a callback ends the run here.
+        """
         checkpoint_due = self._crossed(self.config.checkpoint_every, before)
         if self.state.evaluation_due or checkpoint_due:
             self._check_weights()
+        improved = ended = False
         try:
-            improved = self.state.evaluation_due and self._evaluate(bar)
-            if improved or checkpoint_due:
+            if self.state.evaluation_due:
+                improved, ended = self._evaluate()
+            if improved or ended or checkpoint_due:
                 self.save(best=improved)
             self._stop_if_requested()
         except Interrupted:
             self.save()
             raise
+        return ended
 
     def _finished(self) -> bool:
         return self.state.frames >= self.config.frames and not self.state.evaluation_due
@@ -203,19 +183,20 @@ class Trainer:
         if self.stop_requested() and not self._finished():
             raise Interrupted(f"Stopped and saved at frame {self.state.frames}.")
 
-    def _evaluate(self, bar: tqdm) -> bool:
+    def _evaluate(self) -> tuple[bool, bool]:
+        """Whether the agent is the best so far, and whether a callback ends the run."""
         state = self.state
         metrics = self.evaluate(self._stop_if_requested)
         self._check("eval/returns", np.asarray(metrics["eval/returns"]))
         mean = float(np.mean(metrics["eval/returns"]))
-        losses = self._take_losses()  # an episode may be longer than the run
-        self.log.write(state.frames, {"eval/return_mean": mean} | metrics | losses)
+        metrics = {"eval/return_mean": mean} | metrics
+        metrics |= self._take_losses()  # an episode may be longer than the run
+        self.log.write(state.frames, metrics)
         improved = mean > state.best_return
         state.best_return = max(state.best_return, mean)
         state.final_return, state.evaluation_due = mean, False
-        self._shown |= {"return": f"{mean:.0f}", "best": f"{state.best_return:.0f}"}
-        bar.set_postfix(self._shown)
-        return improved
+        self._show({"return": f"{mean:.0f}", "best": f"{state.best_return:.0f}"})
+        return improved, self.callbacks.on_evaluation(self._progress(), metrics)
 
     def _start_episode(self, seed: int | None = None) -> None:
         self.obs, _ = self.env.reset(seed=seed)
@@ -225,7 +206,8 @@ class Trainer:
 
     def _end_episode(self) -> None:
         state = self.state
-        times = {"time/seconds": state.seconds, "time/frames_per_second": self._speed()}
+        speed = state.frames / max(state.seconds, 1e-9)
+        times = {"time/seconds": state.seconds, "time/frames_per_second": speed}
         returned = {"train/return": state.episode_return}
         self.log.write(state.frames, returned | self._take_losses() | times)
 
@@ -233,12 +215,12 @@ class Trainer:
         """Means of the update metrics since they were last asked for."""
         state = self.state
         means = {name: total / state.count for name, total in state.sums.items()}
-        self._shown |= {k: f"{v:.3g}" for k, v in means.items() if k.endswith("/loss")}
+        self._show({k: f"{v:.3g}" for k, v in means.items() if k.endswith("/loss")})
         state.sums, state.count = {}, 0
         return means
 
-    def _speed(self) -> float:
-        return self.state.frames / max(self.state.seconds, 1e-9)
+    def _show(self, texts: dict[str, str]) -> None:
+        self._shown = self._shown | texts  # a new one: a callback may have kept the old
 
     def _collect(self, metrics: dict[str, Tensor]) -> None:
         """Add the metrics of one update, and stop at the first that is not finite."""
@@ -264,18 +246,19 @@ class Trainer:
     def save(self, *, best: bool = False) -> None:
         """Put everything that decides what happens next into a checkpoint."""
         assert self.obs is not None
-        env: Any = self.env.unwrapped
+        env = _resumable(self.env)
         state = {
             "loop": asdict(self.state),
             "agent": self.agent.state_dict(),
             "rng": generator_state(self.rng),
-            "environment": env.get_state() if _can_resume(env) else None,
+            "environment": None if env is None else dict(env.get_state()),
             "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
             "arithmetic": self.arithmetic,
         }
-        self.store.save(state, self.state.frames, best=best)
+        path = self.store.save(state, self.state.frames, best=best)
+        self.callbacks.on_checkpoint(self._progress(), path)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Stand where a checkpoint was saved; its replay and log are the caller's to restore.
@@ -293,17 +276,18 @@ class Trainer:
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])
         self.env.reset(seed=self.first_seed)
-        if state["environment"] is None:
+        env = _resumable(self.env)
+        if state["environment"] is None or env is None:
             self._start_episode()
         else:
-            self.env.unwrapped.set_state(state["environment"])  # type: ignore[attr-defined]
+            env.set_state(state["environment"])
             for limit, elapsed in zip(_time_limits(self.env), state["elapsed"], strict=True):
                 limit._elapsed_steps = elapsed
             self.obs = state["obs"]
 
 
-def _can_resume(env: gymnasium.Env) -> bool:
-    return hasattr(env, "get_state") and hasattr(env, "set_state")
+def _resumable(env: gymnasium.Env) -> Resumable | None:
+    return layer_of(env, Resumable)  # type: ignore[type-abstract]
 
 
 def _time_limits(env: gymnasium.Env) -> list[TimeLimit]:

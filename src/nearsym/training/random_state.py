@@ -1,10 +1,15 @@
-"""Random states as plain data, so that a checkpoint can hold them without a pickle of objects."""
+"""Random states as plain data or as an array, so that they can be saved without a pickle."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import UInt64
 
 from nearsym.errors import UsageError
+
+_PACKED = "PCG64"
+_WORD = 2**64  # the number of values of a word
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
@@ -20,7 +25,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
     return _plain(rng.bit_generator.state)
 
 
-def set_generator_state(rng: np.random.Generator, state: dict[str, Any]) -> None:
+def set_generator_state(rng: np.random.Generator, state: Mapping[str, Any]) -> None:
     """The inverse of `generator_state`, for a generator of the same kind."""
     kind = type(rng.bit_generator).__name__
     if state.get("bit_generator") != kind:
@@ -28,7 +33,39 @@ def set_generator_state(rng: np.random.Generator, state: dict[str, Any]) -> None
             f"The saved random state is of a {state.get('bit_generator')} generator, "
             f"this one is a {kind}. Resume with the numpy version of the run."
         )
-    rng.bit_generator.state = state  # numpy takes lists where it gave arrays
+    rng.bit_generator.state = dict(state)  # numpy takes lists where it gave arrays
+
+
+def pack_generator(rng: np.random.Generator) -> UInt64[np.ndarray, "6"]:
+    """The whole state of a PCG64 generator, numpy's default, as an array: for `get_state`.
+
+    Its two numbers of 128 bits, state and increment, each as a high and a low word; then whether
+    half a word is left over from 32-bit draws, and that half.
+
+    >>> rng = np.random.default_rng(0)
+    >>> words = pack_generator(rng)
+    >>> first = rng.random()
+    >>> unpack_generator(rng, words)
+    >>> rng.random() == first
+    True
+    """
+    state = generator_state(rng)
+    if state["bit_generator"] != _PACKED:
+        raise UsageError(
+            f"Only a {_PACKED} generator can be packed, got a {state['bit_generator']}. "
+            "Seed the environment with reset(seed=...), which makes one."
+        )
+    numbers = state["state"]["state"], state["state"]["inc"]
+    halves = [half for number in numbers for half in divmod(number, _WORD)]
+    return np.array([*halves, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
+
+
+def unpack_generator(rng: np.random.Generator, words: UInt64[np.ndarray, "6"]) -> None:
+    """The inverse of `pack_generator`."""
+    high, low, inc_high, inc_low, has_uint32, uinteger = (int(word) for word in words)
+    numbers = {"state": high * _WORD + low, "inc": inc_high * _WORD + inc_low}
+    rest = {"has_uint32": has_uint32, "uinteger": uinteger}
+    set_generator_state(rng, {"bit_generator": _PACKED, "state": numbers} | rest)
 
 
 def _plain(value: Any) -> Any:

@@ -2,8 +2,8 @@
 
 The observations of all episodes form one endless sequence of slots; slot i holds the newest frame
 of an observation and the action, reward and discount that led to it. `storage.py` keeps the slots,
-`window.py` says which of them can be sampled; here they meet. With age(i) = the steps since slot
-i's episode began,
+`sampler.py` says which of them can be sampled; `Replay` joins the two. With age(i) = the steps
+since slot i's episode began,
 
     obs(i) = frames of slots i − min(age(i), stack−1−k), k = 0 … stack−1      (oldest first).
 """
@@ -17,14 +17,14 @@ import torch
 
 from nearsym.agents.batch import Batch
 from nearsym.errors import UsageError
+from nearsym.training.sampler import Sampler
 from nearsym.training.storage import SegmentLog
-from nearsym.training.window import Window
 
 SEGMENT_BYTES = 64 * 2**20
 
 
 class Replay:
-    """A window over the newest `capacity` observations, in memory or memory-mapped in `folder`.
+    """The newest `capacity` observations, in memory or memory-mapped in `folder`.
 
     `capacity` counts stored observations: an episode of T steps takes T + 1. Memory and disk are
     taken segment by segment as it fills. Randomness is handed to `sample`; the replay has none.
@@ -62,11 +62,11 @@ class Replay:
         length = max(1, min(segment_bytes // self.layout.itemsize, math.ceil(capacity / 16)))
         self._log = SegmentLog(self.layout, length=length, folder=folder)
         self._slot = np.zeros(1, self.layout)
-        self._window = self._empty_window()
+        self._sampler = self._empty_sampler()
         self._running = False
 
-    def _empty_window(self, start: int = 0) -> Window:
-        return Window(
+    def _empty_sampler(self, start: int = 0) -> Sampler:
+        return Sampler(
             self.layout,
             capacity=self.capacity,
             stack=self.frame_stack,
@@ -77,7 +77,7 @@ class Replay:
 
     def __len__(self) -> int:
         """How many transitions can be sampled."""
-        return len(self._window)
+        return len(self._sampler)
 
     # ------------------------------------------------------------------ writing
 
@@ -100,7 +100,7 @@ class Replay:
         self._check_step(action, reward, discount)
         flat = self._flat(next_obs)
         last = self._log.size - 1
-        age = int(self._window.at("age", last)) + 1
+        age = int(self._sampler.at("age", last)) + 1
         for k in range(self.frame_stack - 1):
             number, row = divmod(last - min(self.frame_stack - 2 - k, age - 1), self._log.length)
             if not self._holds(flat, k, self._log.segments[number]["obs"][row]):
@@ -161,8 +161,8 @@ class Replay:
         slot["action"], slot["reward"] = action, reward
         slot["discount"], slot["age"] = discount, age
         self._log.append(self._slot)  # first: if the disk refuses, nothing has changed
-        self._window.append(self._slot)
-        self._log.drop(before=self._window.oldest)
+        self._sampler.append(self._slot)
+        self._log.drop(before=self._sampler.oldest)
 
     # ------------------------------------------------------------------ sampling
 
@@ -171,13 +171,13 @@ class Replay:
 
         The tensors are fresh; they stay as they are when the replay goes on.
         """
-        return self._gather(self._window.draw(batch_size, rng))
+        return self._gather(self._sampler.draw(batch_size, rng))
 
     def _gather(self, slots: np.ndarray) -> Batch:
-        steps, reward, discount = self._window.returns(slots)
+        steps, reward, discount = self._sampler.returns(slots)
         return Batch(
             obs=torch.from_numpy(self._stacks(slots)),
-            action=torch.from_numpy(self._window.at("action", slots + 1)),
+            action=torch.from_numpy(self._sampler.at("action", slots + 1)),
             reward=torch.from_numpy(reward.astype(np.float32)),
             discount=torch.from_numpy(discount.astype(np.float32)),
             next_obs=torch.from_numpy(self._stacks(slots + steps)),
@@ -202,7 +202,7 @@ class Replay:
     def _copy_stacked(self, slots: np.ndarray, out: np.ndarray) -> None:
         channels = self._channels
         planes = [[self._plane(k, c) for c in range(channels)] for k in range(self.frame_stack)]
-        numbers, rows = np.divmod(self._window.frames(slots), self._log.length)
+        numbers, rows = np.divmod(self._sampler.frames(slots), self._log.length)
         fields = {number: records["obs"] for number, records in self._log.segments.items()}
         for target, number, row in zip(out, numbers.tolist(), rows.tolist(), strict=True):
             for k in range(self.frame_stack):
@@ -222,7 +222,7 @@ class Replay:
         return {"replay": self._description(), "log": log}
 
     def release(self, folder: Path | None = None) -> None:
-        """Delete segments that neither the window nor the last two checkpoints need."""
+        """Delete segments that neither sampling nor the last two checkpoints need."""
         self._log.release(self._folder(folder))
 
     def restore(self, state: dict[str, Any], folder: Path | None = None) -> None:
@@ -237,12 +237,12 @@ class Replay:
                 f"{self._description()}. Resume with the settings of the run."
             )
         self._log.restore(state["log"], self._folder(folder))
-        window = self._empty_window(start=max(0, self._log.size - self.capacity))
+        sampler = self._empty_sampler(start=max(0, self._log.size - self.capacity))
         for number, records in sorted(self._log.segments.items()):
             start = number * self._log.length
-            window.append(records[max(window.size - start, 0) : self._log.size - start])
-        self._window = window
-        self._running = self._log.size > 0 and window.at("discount", self._log.size - 1) != 0
+            sampler.append(records[max(sampler.size - start, 0) : self._log.size - start])
+        self._sampler = sampler
+        self._running = self._log.size > 0 and sampler.at("discount", self._log.size - 1) != 0
 
     def _description(self) -> dict[str, Any]:
         return {

@@ -1,53 +1,52 @@
-"""One process per run folder, by a lock that the system lets go of when the process dies."""
+"""One process per run folder, by a lock that the system releases when the process dies."""
 
-import fcntl
 import os
-import weakref
 from pathlib import Path
 from types import TracebackType
+
+import filelock
 
 from nearsym.errors import UsageError
 from nearsym.training import atomic
 
 
 class RunLock:
-    """Holds `folder/lock` for as long as it lives; use it as a context manager.
+    """Holds `folder/lock` until it is released; use it as a context manager.
 
-    The lock is the system's (`flock`): it ends with the process however that ends, and what a dead
-    process left in the file means nothing. Children made by `fork` do not hold it.
+    The lock is the system's own (`flock`, on Windows `LockFileEx`): it ends with the process,
+    however that ends, and what a dead process left in the file means nothing. Children made by
+    `fork` do not hold it. A file system that cannot lock gives a `DiskError`: a lock of another
+    kind would outlive a killed process.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, RunLock(Path(folder)) as lock:
+    ...     lock.path.name
+    'lock'
     """
 
     def __init__(self, folder: Path):
         self.path = Path(folder) / "lock"
+        self._lock = filelock.FileLock(
+            self.path,
+            blocking=False,
+            thread_local=False,
+            fallback_to_soft=False,
+            preserve_lock_file=True,  # deleting it would let two processes in at once
+            on_acquired=_write_pid,
+        )
         with atomic.explain_errors("Locking the run", Path(folder), advice=atomic.TRY_AGAIN):
-            fd = atomic.open_file(self.path)
+            os.scandir(folder).close()  # filelock would make a folder that is missing
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.ftruncate(fd, 0)
-                os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)  # only for the message below
-            except BlockingIOError:
-                holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
-                os.close(fd)
+                self._lock.acquire()
+            except filelock.Timeout:
                 raise UsageError(
-                    f"Another process (pid {holder or 'unknown'}) is writing to {folder}. "
-                    "Wait for it or stop it, or choose another folder with --out."
+                    f"Another process (pid {_holder(self.path)}) is writing to {folder}. "
+                    "Wait for it or stop it, or choose another `out`."
                 ) from None
-            except OSError:
-                os.close(fd)
-                raise
-        self._fd: int | None = fd
-        _held.add(self)
 
     def release(self) -> None:
-        """Let the next process in. The file stays: deleting it would let two in at once."""
-        if self._fd is not None:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-            self._close()
-
-    def _close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        """Let the next process in. The file stays."""
+        self._lock.release()
 
     def __enter__(self) -> "RunLock":
         return self
@@ -60,21 +59,15 @@ class RunLock:
     ) -> None:
         self.release()
 
-    def __del__(self) -> None:
-        if getattr(self, "_fd", None) is not None:
-            self.release()
+
+def _write_pid(fd: int) -> None:
+    """The holder's number, only for the message that others get."""
+    os.ftruncate(fd, 0)
+    atomic.write_at(fd, f"{os.getpid()}\n".encode(), 0)
 
 
-_held: weakref.WeakSet[RunLock] = weakref.WeakSet()
-
-
-def _let_go_in_child() -> None:
-    """A forked child shares the lock until it closes it, and a worker may outlive the run.
-
-    Closing, unlike `release`, takes nothing from the parent.
-    """
-    for lock in list(_held):
-        lock._close()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)
+def _holder(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    except OSError:  # Windows lets nobody read what is locked
+        return "unknown"

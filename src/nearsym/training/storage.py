@@ -1,8 +1,8 @@
 """An append-only log of records in segment files: the disk side of the replay.
 
-Record number i lives in segment ⌊i / length⌋, so no byte is ever written twice: a window that
-moves on drops whole segments at its old end and never wraps onto them. What a checkpoint refers to
-therefore stays as it was for as long as its segment files exist.
+Record number i lives in segment ⌊i / length⌋, so no byte is ever written twice: whole segments are
+dropped at the old end, and new records never overwrite them. What a checkpoint refers to therefore
+stays as it was for as long as its segment files exist.
 """
 
 import hashlib

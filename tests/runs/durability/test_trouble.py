@@ -45,7 +45,7 @@ def assert_stops_and_goes_on(place, whole, kind, act, reason):
         assert left.code == 1, left.err
         assert left.last_line().startswith("nearsym: ")
         assert f"failed in {place.folder('run')}" in left.last_line()
-        assert f": {reason}, then continue with --resume" in left.last_line()
+        assert f": {reason}, then resume the run" in left.last_line()
         assert left.last_line().endswith("the last checkpoint is intact.")
     assert last.code == 0, last.err
     place.outcome().assert_equal(whole(kind)[0])
@@ -73,7 +73,7 @@ def test_a_disk_that_refuses(act, runs, whole):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_that_vanishes(kind, runs, whole):
-    reason = "the folder has gone. Put it back (is the disk still mounted?)"
+    reason = "the folder is missing. Put it back (is the disk still mounted?)"
     assert_stops_and_goes_on(runs(kind), whole, kind, "vanish", reason)
 
 

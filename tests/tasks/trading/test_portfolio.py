@@ -18,7 +18,6 @@ from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.portfolio import (
     Track,
     markdown_table,
-    mean_ci95,
     metrics,
     summary_row,
 )
@@ -70,20 +69,6 @@ def test_money_that_never_moves_has_no_sharpe_ratio_and_no_drawdown():
 def test_too_short_a_record_is_refused():
     with pytest.raises(UsageError, match="at least 2 daily returns, got 1"):
         metrics(track([1.0, 2.0]))
-
-
-def test_interval_over_seeds_is_students():
-    mean, (low, high) = mean_ci95([1.0, 2.0, 3.0, 4.0, 5.0])
-    half = 2.776445 * np.sqrt(2.5) / np.sqrt(5)  # t₀.₉₇₅ with 4 degrees of freedom
-    assert (mean, low, high) == pytest.approx((3.0, 3 - half, 3 + half), rel=1e-6)
-    with pytest.raises(UsageError, match="at least one value"):
-        mean_ci95([])
-
-
-def test_interval_covers_the_truth_95_times_in_100():
-    rng = np.random.default_rng(0)
-    hits = [low <= 1.0 <= high for _, (low, high) in map(mean_ci95, rng.normal(1, 2, (2000, 3)))]
-    assert np.mean(hits) == pytest.approx(0.95, abs=0.015)
 
 
 def test_rows_become_a_table():

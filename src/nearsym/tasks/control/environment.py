@@ -16,6 +16,7 @@ from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.rendering import painter
 from nearsym.tasks.control.simulation import EPISODE, Simulation
 from nearsym.tasks.control.variants import parse_variant
+from nearsym.training.random_state import pack_generator, unpack_generator
 
 SIZES = (8, 1024)
 """Smallest and largest picture, in pixels."""
@@ -120,7 +121,7 @@ class ControlEnv(gym.Env):
         """Everything the future depends on, as plain arrays: simulator, frames, random states."""
         state = self._simulation.get_state() | {
             "running": np.array(self._running),
-            "noise_random": _pack_generator(self.np_random),
+            "noise_random": pack_generator(self.np_random),
         }
         if self._frames is not None:
             state["frames"] = self._frames.copy()
@@ -137,7 +138,7 @@ class ControlEnv(gym.Env):
             )
         self._simulation.set_state(state)
         self._running = bool(state["running"])
-        _unpack_generator(self.np_random, state["noise_random"])
+        unpack_generator(self.np_random, state["noise_random"])
         if self._pixels:
             self._frames = state["frames"].copy()
 
@@ -236,24 +237,3 @@ def _checked_noise(noise: float, obs: str) -> float:
     if noise > 0 and obs != "pixels":
         raise UsageError('noise is image noise: it needs obs="pixels".')
     return float(noise)
-
-
-_WORD = 2**64 - 1
-
-
-def _pack_generator(generator: np.random.Generator) -> np.ndarray:
-    """The state of a PCG64 generator as whole numbers of 64 bits."""
-    s: Any = generator.bit_generator.state
-    big = (s["state"]["state"], s["state"]["inc"])
-    words = [part for n in big for part in (n >> 64, n & _WORD)]
-    return np.array([*words, s["has_uint32"], s["uinteger"]], dtype=np.uint64)
-
-
-def _unpack_generator(generator: np.random.Generator, words: np.ndarray) -> None:
-    a, b, c, d, has, rest = (int(w) for w in words)
-    generator.bit_generator.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": a << 64 | b, "inc": c << 64 | d},
-        "has_uint32": has,
-        "uinteger": rest,
-    }

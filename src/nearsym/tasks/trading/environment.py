@@ -22,6 +22,7 @@ from nearsym.tasks.trading.indicators import choose, missing
 from nearsym.tasks.trading.ledger import fill_orders
 from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
 from nearsym.tasks.trading.split import Part, Split, as_split
+from nearsym.training.random_state import pack_generator, unpack_generator
 
 ENV_ID = "nearsym/trading-v0"
 """Its name in Gymnasium; `tasks/registry.py` registers it."""
@@ -151,17 +152,13 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         """All that the continuation depends on, as plain arrays."""
         if self._day < 0:
             raise UsageError("There is no state before the first episode. Call reset() first.")
-        generator = self.np_random.bit_generator.state
-        words = [generator["state"]["state"], generator["state"]["inc"]]
-        halves = [half for word in words for half in (word >> 64, word & (2**64 - 1))]
-        random = [*halves, generator["has_uint32"], generator["uinteger"]]
         return {
             "day": np.array(self._day),
             "end": np.array(self._end),
             "cash": np.array(self._cash),
             "shares": self._shares.astype(np.int64),
             "history": self._history().copy(),
-            "random": np.array(random, dtype=np.uint64),
+            "random": pack_generator(self.np_random),
         }
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -172,13 +169,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self._shares = np.array(state["shares"], dtype=np.float64)
         self._settle()
         self._history()[:] = state["history"]
-        a, b, c, d, has_uint32, uinteger = (int(word) for word in state["random"])
-        self.np_random.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": (a << 64) | b, "inc": (c << 64) | d},
-            "has_uint32": has_uint32,
-            "uinteger": uinteger,
-        }
+        unpack_generator(self.np_random, state["random"])
 
     def _check_state(self, state: Mapping[str, np.ndarray]) -> None:
         stocks = len(self._shares)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nearsym.errors import MissingExtraError, UsageError
+from nearsym.errors import UsageError
+from nearsym.measures.intervals import student_interval
 
 DAYS_PER_YEAR = 252
 """Trading days, the convention of both paper and market."""
@@ -81,32 +82,11 @@ def metrics(track: Track) -> Metrics:
     )
 
 
-def mean_ci95(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
-    """Mean and its 95 % interval, mean ± t₀.₉₇₅(n−1)·s/√n; no interval for a single value.
-
-    Student's t and not a bootstrap: over three to five seeds a bootstrap is far too narrow.
-
-    >>> mean_ci95([1.0])
-    (1.0, None)
-    >>> mean, (low, high) = mean_ci95([1.0, 2.0, 3.0])
-    >>> round(mean, 3), round(low, 3), round(high, 3)
-    (2.0, -0.484, 4.484)
-    """
-    sample = np.asarray(values, dtype=np.float64)
-    if not len(sample):
-        raise UsageError("A mean needs at least one value, got none.")
-    mean = float(sample.mean())
-    if len(sample) == 1:
-        return mean, None
-    half = _student(len(sample) - 1) * float(sample.std(ddof=1)) / math.sqrt(len(sample))
-    return mean, (mean - half, mean + half)
-
-
 def summary_row(name: str, runs: Sequence[Metrics]) -> dict[str, Any]:
     """One row of the results: `{"name", "runs", metric: {"mean", "ci95"}}`, ready for JSON."""
     row: dict[str, Any] = {"name": name, "runs": len(runs)}
     for field in fields(Metrics):
-        mean, interval = mean_ci95([asdict(run)[field.name] for run in runs])
+        mean, interval = student_interval([asdict(run)[field.name] for run in runs])
         row[field.name] = {"mean": mean, "ci95": None if interval is None else list(interval)}
     return row
 
@@ -142,11 +122,3 @@ def _cell(entry: Mapping[str, Any], scale: float, digits: int) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _student(freedom: int) -> float:
-    try:
-        from scipy.stats import t
-    except ImportError as error:
-        raise MissingExtraError("An interval over seeds", "trading") from error
-    return float(t.ppf(0.975, freedom))

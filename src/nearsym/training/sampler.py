@@ -20,10 +20,10 @@ from nearsym.errors import UsageError
 FIELDS = ("action", "reward", "discount", "age")
 
 
-class Window:
+class Sampler:
     """The small fields of the newest slots as rings, which sampling gathers in one step.
 
-    Slots are numbered from `start`, which is not 0 for a window rebuilt from a checkpoint.
+    Slots are numbered from `start`, which is not 0 for a sampler rebuilt from a checkpoint.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Window:
         self._columns = {
             name: np.zeros((capacity, *record[name].shape), record[name].base) for name in FIELDS
         }
-        self._episodes = 0  # episode starts inside the window
+        self._episodes = 0  # episode starts among the slots held
 
     @property
     def nbytes(self) -> int:
@@ -63,17 +63,17 @@ class Window:
         self.size += len(records)
 
     def at(self, name: str, slots: Any) -> Any:
-        """A field at some slots of the window."""
+        """A field at some of the slots held."""
         return self._columns[name][slots % self.capacity]
 
     @property
     def oldest(self) -> int:
-        """The first slot of the window."""
+        """The first slot held."""
         return max(0, self.size - self.capacity)
 
     @property
     def first(self) -> int:
-        """The first slot whose whole stack of frames lies in the window."""
+        """The first slot whose whole stack of frames is held."""
         slot = oldest = self.oldest
         while slot < self.size and slot - oldest < min(self.at("age", slot), self.stack - 1):
             slot += 1

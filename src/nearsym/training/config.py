@@ -1,0 +1,72 @@
+"""How long a run trains and how often it updates, evaluates and saves."""
+
+import math
+from dataclasses import dataclass
+
+from nearsym.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How long, how often. Frames are environment steps: agent steps times action repeat.
+
+    >>> TrainingConfig(frames=50_000, batch_size=64).nstep
+    3
+    """
+
+    frames: int = 1_000_000
+    """Length of the run."""
+    seed_frames: int = 4000
+    """Frames before the first update."""
+    update_every: int = 2
+    """Agent steps for each update."""
+    batch_size: int = 256
+    """Transitions in an update."""
+    nstep: int = 3
+    """Rewards summed before bootstrapping."""
+    discount: float = 0.99
+    """γ for each agent step."""
+    replay_capacity: int = 500_000
+    """Agent steps the replay holds."""
+    replay: str = "memory"
+    """Where the replay lives: memory, or disk (memory-mapped)."""
+    eval_every: int = 20_000
+    """Frames between evaluations."""
+    eval_episodes: int = 10
+    """Episodes in an evaluation."""
+    checkpoint_every: int = 10_000
+    """Frames between checkpoints."""
+
+    def __post_init__(self) -> None:
+        if self.replay not in ("memory", "disk"):
+            raise UsageError(f"`replay` must be 'memory' or 'disk', got {self.replay!r}.")
+        whole = ("frames", "update_every", "batch_size", "nstep", "eval_every", "eval_episodes")
+        for name in (*whole, "checkpoint_every", "replay_capacity"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
+
+
+def check_learns(config: TrainingConfig, *, action_repeat: int = 1) -> None:
+    """Refuse a run that would end without a single update.
+
+    Updates are made after agent steps s that are multiples of `update_every`, from the first with
+    s·`action_repeat` ≥ `seed_frames` on; the last step is the first with
+    s·`action_repeat` ≥ `frames`.
+
+    >>> check_learns(TrainingConfig(frames=5000, seed_frames=4000))
+    """
+    frames_per_update = config.update_every * action_repeat
+    first = max(1, math.ceil(config.seed_frames / frames_per_update)) * config.update_every
+    if first <= math.ceil(config.frames / action_repeat):
+        return
+    if config.frames < config.seed_frames:
+        raise UsageError(
+            f"`frames` {config.frames} ends before the first update: the first "
+            f"{config.seed_frames} (`training.seed_frames`) only fill the replay. "
+            "Ask for more `frames`, or lower `training.seed_frames`."
+        )
+    raise UsageError(
+        f"`frames` {config.frames} ends before the first update, at frame "
+        f"{first * action_repeat}: updates come every {config.update_every} agent steps "
+        "(`training.update_every`). Ask for more `frames`, or lower `training.update_every`."
+    )
