@@ -19,7 +19,7 @@ from nearsym.runs.folders_0_1 import upgraded
 from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, options_of
 from nearsym.tasks.task import Task
-from nearsym.training.loop import TrainingConfig
+from nearsym.training.config import TrainingConfig
 
 ALGORITHMS: dict[str, type[Any]] = {"drqv2": DrQV2Config, "sac": SACConfig}
 PRECISIONS = ("fp32", "bf16")
@@ -109,7 +109,9 @@ def with_settings(config: RunConfig, section: str, values: Mapping[str, Any]) ->
     for name, value in values.items():
         if name not in known:
             raise unknown_name(f"setting of {section}", name, known)
-        read[name] = _read(hints[name], value, f"`{section}.{name}`")
+        new = _read(hints[name], value, f"`{section}.{name}`")
+        if new != getattr(old, name):
+            read[name] = new
     return replace(config, **{section: replace(old, **read)}) if read else config
 
 
@@ -178,7 +180,9 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(lambda hint: hint == tuple[float, float], _pair)
     converter.register_structure_hook_func(_is_optional, _optional)
     converter.register_unstructure_hook(Symmetry, saved.to_plain)
-    unsaved = {name: override(omit=True) for name in ("factory", "trusted", "_opened")}
+    unsaved: dict[str, Any] = {
+        name: override(omit=True) for name in ("factory", "trusted", "_opened")
+    }
     converter.register_structure_hook(
         CustomTask, make_dict_structure_fn(CustomTask, converter, **unsaved)
     )

@@ -11,7 +11,7 @@ from nearsym.runs.build import resolve_precision
 from nearsym.runs.config import RunConfig, with_settings
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
 from nearsym.tasks.custom import Factory
-from nearsym.tasks.registry import find_task, options_of
+from nearsym.tasks.registry import find_task, is_task, options_of
 from nearsym.tasks.task import Task, Traits
 
 
@@ -52,7 +52,7 @@ def configure(
     config = with_settings(config, "network", {} if network is None else network)
     length = {} if frames is None else {"frames": frames}
     config = with_settings(config, "training", length | dict(training or {}))
-    _check_network(config, () if network is None else network, traits)
+    check_network(config, () if network is None else network, traits)
     return replace(
         config,
         seed=seed,
@@ -64,7 +64,7 @@ def configure(
 
 def _changed(task: Any) -> list[str]:
     """The options that a task which is a value already was given."""
-    if isinstance(task, str) or not hasattr(task, "kind"):
+    if not is_task(task):
         return []
     known = options_of(type(task))
     return [f.name for f in fields(task) if f.name in known and getattr(task, f.name) != f.default]
@@ -81,7 +81,7 @@ def _agent(agent: str | None, traits: Traits) -> str:
     return "drqv2" if traits.images else "sac"
 
 
-def _check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
+def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
     """Refuse what would otherwise be ignored without a word."""
     model, steerable = config.network.model, config.network.layers == "steerable"
     for name in ("filters", "relax"):

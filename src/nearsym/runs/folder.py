@@ -1,10 +1,9 @@
 """A run is a folder: what lies in it, read and written."""
 
+import hashlib
 import json
 import platform
-from collections.abc import Mapping
 from importlib import metadata
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import gymnasium
 
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, from_plain, to_plain
-from nearsym.runs.presets import DEFAULT_PRESET
+from nearsym.runs.presets import preset_config
 from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.log import read_metrics
@@ -20,24 +19,22 @@ from nearsym.training.log import read_metrics
 RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
 
 
-def default_folder(config: RunConfig, given: Mapping[str, Any]) -> Path:
-    """`runs/TASK-…-seedN`, named by what was given."""
-    parts = [config.task.name]
-    for name, value in given.items():
-        settings = value.items() if isinstance(value, Mapping) else [(name, value)]
-        parts += [part for key, v in settings if (part := _named(key, v))]
-    plain = "-".join(part.replace("/", "_").replace(":", "_") for part in parts)
-    return Path("runs") / f"{plain}-seed{config.seed}"
-
-
-def _named(name: str, value: Any) -> str:
-    if value is None or value is False or (name, value) == ("preset", DEFAULT_PRESET):
-        return ""
-    if value is True:
-        return name
-    if isinstance(value, int | float):
-        return f"{name}{value:g}"
-    return Path(value).stem if isinstance(value, str | PathLike) else name
+def default_folder(config: RunConfig) -> Path:
+    """`runs/TASK-…-MODEL-seedN`, with a few digits of a hash where settings are not the preset's:
+    runs that differ in more than their length get different folders."""
+    plain = to_plain(config)
+    usual = to_plain(preset_config(config.preset, config.task, config.agent, config.network.model))
+    settings = [
+        {**p["task"], **p["algorithm"], **p["network"], **p["training"]} for p in (plain, usual)
+    ]
+    changed = {k: v for k, v in settings[0].items() if v != settings[1][k] and k != "frames"}
+    task = plain["task"]
+    named = [config.task.name, task.get("variant"), task.get("obs"), config.agent]
+    named += [config.network.model, config.preset]
+    if changed:
+        named.append(hashlib.sha256(json.dumps(changed).encode()).hexdigest()[:6])
+    parts = [str(part).replace("/", "_").replace(":", "_") for part in named if part is not None]
+    return Path("runs") / "-".join([*parts, f"seed{config.seed}"])
 
 
 def versions() -> dict[str, str]:

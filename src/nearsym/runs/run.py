@@ -86,7 +86,7 @@ def train(
     length: dict[str, Any] = {"frames": frames, "seed": seed}
     machine: dict[str, Any] = {"threads": threads, "precision": precision, "device": device}
     config = configure(task, **chosen, **length, **machine)
-    folder = default_folder(config, chosen) if out is None else Path(out)
+    folder = default_folder(config) if out is None else Path(out)
     return start_run(config, folder, progress=progress, callbacks=callbacks)
 
 
@@ -214,7 +214,7 @@ class Run:
             return audit_agent_in(
                 env,
                 agent.networks,
-                lambda obs: own_action(agent, env, obs),
+                lambda obs: agent.policy(obs[None])[0],
                 discount=self.config.training.discount,
                 samples=samples,
                 seed=seed,

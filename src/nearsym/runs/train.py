@@ -28,9 +28,10 @@ from nearsym.runs.folder import (
 from nearsym.training import atomic
 from nearsym.training.callbacks import Callback
 from nearsym.training.checkpoint import CheckpointStore
+from nearsym.training.config import check_learns
 from nearsym.training.evaluate import rollouts
 from nearsym.training.log import RunLog
-from nearsym.training.loop import LoopState, Trainer, check_learns
+from nearsym.training.loop import LoopState, Trainer
 from nearsym.training.runlock import RunLock
 
 StopRequested = Callable[[], bool]
@@ -53,7 +54,7 @@ def start(
     `stop_requested` is asked after every step; where it says yes, the run saves itself and raises
     `Interrupted`.
     """
-    check_learns(config.training)
+    check_learns(config.training, action_repeat=config.task.frames_per_step)
     refuse_used(folder)
     with torch_threads(config.threads), closing(config.task.make("train")) as env:
         agent = build_agent(config, env)  # first: a setting that cannot work leaves no folder

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import gymnasium
 import numpy as np
 
-from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
+from nearsym.measures.intervals import bootstrap_interval
+from nearsym.training.evaluate import Episode, rollouts
 
 Part = Literal["train", "validation", "test"]
 """What an environment is for: training, looking how training does, or the final judgement."""

@@ -1,7 +1,8 @@
 """The trading task as a value."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import gymnasium
@@ -59,7 +60,10 @@ class TradingTask:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
 
     def suited_to(self, agent: str | None) -> Self:
-        return self
+        """With the whole path of its data: a run can be resumed from elsewhere."""
+        if self.data is None or self.data == EMBEDDED:
+            return self
+        return replace(self, data=str(Path(self.data).absolute()))
 
     def check_given(self, names: Collection[str]) -> None:
         """Every option has an effect."""
