@@ -1,14 +1,14 @@
 """From what somebody asked for to the whole configuration of a run."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import torch
 
 from nearsym.errors import UsageError
 from nearsym.runs.build import resolve_precision
-from nearsym.runs.config import RunConfig, with_settings
+from nearsym.runs.config import RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
 from nearsym.tasks.custom import Factory
 from nearsym.tasks.registry import find_task, is_task, options_of
@@ -53,7 +53,7 @@ def configure(
     length = {} if frames is None else {"frames": frames}
     config = with_settings(config, "training", length | dict(training or {}))
     check_network(config, () if network is None else network, traits)
-    return replace(
+    return with_values(
         config,
         seed=seed,
         threads=torch.get_num_threads() if threads is None else threads,

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import platform
+import re
+from dataclasses import fields, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import gymnasium
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, from_plain, to_plain
 from nearsym.runs.presets import preset_config
+from nearsym.tasks.registry import options_of
 from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.log import read_metrics
@@ -20,21 +23,34 @@ RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "p
 
 
 def default_folder(config: RunConfig) -> Path:
-    """`runs/TASK-…-MODEL-seedN`, with a few digits of a hash where settings are not the preset's:
-    runs that differ in more than their length get different folders."""
-    plain = to_plain(config)
-    usual = to_plain(preset_config(config.preset, config.task, config.agent, config.network.model))
-    settings = [
-        {**p["task"], **p["algorithm"], **p["network"], **p["training"]} for p in (plain, usual)
-    ]
-    changed = {k: v for k, v in settings[0].items() if v != settings[1][k] and k != "frames"}
-    task = plain["task"]
-    named = [config.task.name, task.get("variant"), task.get("obs"), config.agent]
+    """`runs/TASK-…-MODEL-PRESET-seedN`, with a few digits of a hash where settings are not the
+    preset's: runs whose settings differ in more than their length get different folders."""
+    task = config.task
+    named = [task.name, task.variant, getattr(task, "obs", None), config.agent]
     named += [config.network.model, config.preset]
+    changed = _changed(to_plain(config), to_plain(_usual(config)))
     if changed:
         named.append(hashlib.sha256(json.dumps(changed).encode()).hexdigest()[:6])
-    parts = [str(part).replace("/", "_").replace(":", "_") for part in named if part is not None]
+    parts = [re.sub(r"[^\w.=+-]+", "_", str(part)) for part in named if part is not None]
     return Path("runs") / "-".join([*parts, f"seed{config.seed}"])
+
+
+def _usual(config: RunConfig) -> RunConfig:
+    """What the preset makes of the task when none of its options but those in the folder's name
+    are given."""
+    task: Any = config.task
+    given = [name for name in options_of(type(task)) if name not in ("variant", "obs")]
+    bare = replace(task, **{f.name: f.default for f in fields(task) if f.name in given})
+    return preset_config(config.preset, bare, config.agent, config.network.model)
+
+
+def _changed(plain: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{section}.{name}": value
+        for section in ("task", "algorithm", "network", "training")
+        for name, value in plain[section].items()
+        if value != usual[section][name] and name != "frames"
+    }
 
 
 def versions() -> dict[str, str]:
@@ -48,10 +64,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_config(folder: Path, config: RunConfig, env: gymnasium.Env) -> None:
-    """Everything needed to repeat a run: its configuration, versions and data."""
+def described(config: RunConfig, env: gymnasium.Env) -> dict[str, Any]:
+    """The content of config.json, everything needed to repeat a run: its configuration, versions
+    and data."""
     plain = {"config": to_plain(config), "versions": versions()}
-    write_json(folder / "config.json", plain | {"data_sha256": config.task.data_hash(env)})
+    return plain | {"data_sha256": config.task.data_hash(env)}
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
@@ -77,9 +94,10 @@ def read_config(folder: Path) -> RunConfig:
 def read_summary(folder: Path) -> dict[str, Any] | None:
     """What a run that has come to its end once says of itself; None if that is not to be had."""
     try:
-        return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # damaged: what it says can be had again by resuming
         return None
+    return found if isinstance(found, dict) and "frames" in found else None
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:

@@ -3,7 +3,10 @@
 from dataclasses import fields
 from typing import Any
 
+from nearsym.tasks.control.task import ControlTask
+from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, find_task
+from nearsym.tasks.trading.task import TradingTask
 
 _RENAMED = {"splits": "jumps"}
 
@@ -14,9 +17,10 @@ def upgraded(plain: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(task, dict) or "kind" in task or not isinstance(task.get("name"), str):
         return plain
     kind = find_task(task["name"]).kind
-    known = {f.name for f in fields(KINDS[kind])}
+    own = {f.name for f in fields(KINDS[kind])}
+    foreign = {f.name for other in (ControlTask, TradingTask) for f in fields(other)} - own
     renamed = {_RENAMED.get(name, name): value for name, value in task.items()}
-    if kind == "custom":  # there `symmetry` was that of trading, and never set
+    if kind == CustomTask.kind:  # there `symmetry` was that of trading, and never set
         renamed["symmetry"] = None
-    kept = {name: value for name, value in renamed.items() if name in known}
+    kept = {name: value for name, value in renamed.items() if name not in foreign}
     return {"agent": "drqv2"} | plain | {"task": {"kind": kind} | kept}

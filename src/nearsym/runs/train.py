@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -19,14 +19,15 @@ from nearsym.runs.config import RunConfig
 from nearsym.runs.folder import (
     change_config,
     check_data,
+    described,
     read_rows,
     read_summary,
     refuse_used,
-    write_config,
     write_json,
 )
+from nearsym.tasks.task import Task
 from nearsym.training import atomic
-from nearsym.training.callbacks import Callback
+from nearsym.training.callbacks import Callback, Callbacks
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.config import check_learns
 from nearsym.training.evaluate import rollouts
@@ -54,15 +55,17 @@ def start(
     `stop_requested` is asked after every step; where it says yes, the run saves itself and raises
     `Interrupted`.
     """
+    Callbacks(callbacks)  # refuses what is none, before anything is made
     check_learns(config.training, action_repeat=config.task.frames_per_step)
     refuse_used(folder)
-    with torch_threads(config.threads), closing(config.task.make("train")) as env:
-        agent = build_agent(config, env)  # first: a setting that cannot work leaves no folder
-        atomic.make_place(folder, "out")
+    with torch_threads(config.threads), _worlds(config.task) as worlds:
+        agent = build_agent(config, worlds.train)
+        content = described(config, worlds.train)
+        atomic.make_place(folder, "out")  # now: a setting that cannot work leaves no folder
         with RunLock(folder):
             refuse_used(folder)  # somebody may have been faster
-            write_config(folder, config, env)
-            return _train(config, folder, env, agent, callbacks, stop_requested, resume=False)
+            write_json(folder / "config.json", content)
+            return _train(config, folder, worlds, agent, callbacks, stop_requested, resume=False)
 
 
 def resume(
@@ -84,17 +87,26 @@ def resume(
     finished = read_summary(folder)
     if finished is not None and finished["frames"] >= config.training.frames:
         return finished
-    with (
-        RunLock(folder),
-        torch_threads(config.threads),
-        closing(config.task.make("train")) as env,
-    ):
-        agent = build_agent(config, env)
-        check_data(folder, config.task, env)
+    with RunLock(folder), torch_threads(config.threads), _worlds(config.task) as worlds:
+        agent = build_agent(config, worlds.train)
+        check_data(folder, config.task, worlds.train)
         if frames is not None:  # the next time it is resumed it goes on to here too
             change_config(folder, config)
         begun = any((folder / "checkpoints").glob("*.ckpt")) or (folder / "summary.json").exists()
-        return _train(config, folder, env, agent, callbacks, stop_requested, resume=begun)
+        return _train(config, folder, worlds, agent, callbacks, stop_requested, resume=begun)
+
+
+class Worlds(NamedTuple):
+    """The environments of a run."""
+
+    train: gymnasium.Env
+    validation: gymnasium.Env
+
+
+@contextmanager
+def _worlds(task: Task) -> Iterator[Worlds]:
+    with closing(task.make("train")) as env, closing(task.make("validation")) as validation:
+        yield Worlds(env, validation)
 
 
 @contextmanager
@@ -118,7 +130,7 @@ def _check_longer(folder: Path, frames: int) -> None:
 def _train(
     config: RunConfig,
     folder: Path,
-    env: gymnasium.Env,
+    worlds: Worlds,
     agent: Agent,
     callbacks: Sequence[Callback],
     stop_requested: StopRequested,
@@ -126,19 +138,16 @@ def _train(
     resume: bool,
 ) -> dict[str, Any]:
     on_disk = folder / "replay" if config.training.replay == "disk" else None
-    replay = build_replay(config, env, on_disk)
+    replay = build_replay(config, worlds.train, on_disk)
     store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")
     saved, frames = store.load_latest() if resume else (None, 0)
     seeds = seeds_of(config.seed)
-    with (
-        closing(config.task.make("validation")) as eval_env,
-        closing(RunLog(folder, position=saved["log"] if saved else 0, frames=frames)) as log,
-    ):
+    with closing(RunLog(folder, position=saved["log"] if saved else 0, frames=frames)) as log:
         trainer = Trainer(
-            env=env,
+            env=worlds.train,
             agent=agent,
             replay=replay,
-            evaluate=partial(_evaluate, config, agent, eval_env, seeds["evaluation"]),
+            evaluate=partial(_evaluate, config, agent, worlds.validation, seeds["evaluation"]),
             log=log,
             store=store,
             config=config.training,
