@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nearsym.runs.config import TaskConfig
 from nearsym.runs.presets import preset_config
+from nearsym.runs.run import Run, start_run
+from nearsym.tasks.registry import find_task
 
 SOURCE = '''
 import gymnasium
@@ -197,13 +198,28 @@ def _toys(tmp_path_factory):
 
 
 def _small(name="toys:vector", agent="sac", model="approx", obs=None, **training):
-    config = preset_config("smoke", TaskConfig(name=name, obs=obs), agent, model)
-    options = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
+    options = {} if obs is None else {"obs": obs}
+    config = preset_config("smoke", find_task(name, **options), agent, model)
+    chosen = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
     if obs is not None:  # eight frames a step
-        options = {"frames": 480, "seed_frames": 240, "eval_every": 400, "checkpoint_every": 400}
-    return replace(config, training=replace(config.training, **options | training))
+        chosen = {"frames": 480, "seed_frames": 240, "eval_every": 400, "checkpoint_every": 400}
+    return replace(config, training=replace(config.training, **chosen | training))
 
 
 @pytest.fixture
 def small():
+    """A configuration of a run that takes a second."""
     return _small
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """`trained(task, agent, frames, model)`: a new run of the preset smoke in a folder of its own."""
+
+    def make(task, agent, frames, model="approx", **options) -> Run:
+        config = preset_config("smoke", find_task(task, **options), agent, model)
+        training = replace(config.training, frames=frames, seed_frames=frames - 40)
+        folder = tmp_path_factory.mktemp("runs") / "run"
+        return start_run(replace(config, training=training), folder)
+
+    return make

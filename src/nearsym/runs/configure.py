@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.runs.build import resolve_precision
+from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
 from nearsym.tasks.custom import Factory
@@ -41,10 +41,11 @@ def configure(
     """
     given = {name: value for name, value in options.items() if value is not None}
     found = find_task(task, **given).suited_to(agent)
-    given = {name: getattr(found, name) for name in {*given, *_changed(task)}}
     found.check_given(given)
+    given = {name: getattr(found, name) for name in [*given, *_changed(task)]}
     traits = found.traits()
-    agent = _agent(agent, traits)
+    agent = ("drqv2" if traits.images else "sac") if agent is None else agent
+    check_reads(agent, images=traits.images)
     model = ("approx" if traits.symmetric else "none") if model is None else model
     config = preset_config(preset, found, agent, model)
     config = with_settings(config, "task", given)
@@ -68,17 +69,6 @@ def _changed(task: Any) -> list[str]:
         return []
     known = options_of(type(task))
     return [f.name for f in fields(task) if f.name in known and getattr(task, f.name) != f.default]
-
-
-def _agent(agent: str | None, traits: Traits) -> str:
-    if agent == "sac" and traits.images:
-        raise UsageError(
-            "SAC reads vectors, and this task shows images: use `agent='drqv2'`, or `obs='state'` "
-            "where the task has it."
-        )
-    if agent is not None:
-        return agent
-    return "drqv2" if traits.images else "sac"
 
 
 def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:

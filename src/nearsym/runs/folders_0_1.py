@@ -4,7 +4,6 @@ from dataclasses import fields
 from typing import Any
 
 from nearsym.tasks.control.task import ControlTask
-from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, find_task
 from nearsym.tasks.trading.task import TradingTask
 
@@ -20,7 +19,5 @@ def upgraded(plain: dict[str, Any]) -> dict[str, Any]:
     own = {f.name for f in fields(KINDS[kind])}
     foreign = {f.name for other in (ControlTask, TradingTask) for f in fields(other)} - own
     renamed = {_RENAMED.get(name, name): value for name, value in task.items()}
-    if kind == CustomTask.kind:  # there `symmetry` was that of trading, and never set
-        renamed["symmetry"] = None
     kept = {name: value for name, value in renamed.items() if name not in foreign}
     return {"agent": "drqv2"} | plain | {"task": {"kind": kind} | kept}
