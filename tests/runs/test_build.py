@@ -57,7 +57,7 @@ def test_declarations_that_do_not_fit(name, agent, text, small):
     ("task", "options"), [("toys:images", {}), ("reacher-hard", {"obs": "pixels"})]
 )
 def test_sac_reads_vectors(task, options):
-    with pytest.raises(UsageError, match="SAC reads vectors.*use `agent='drqv2'`"):
+    with pytest.raises(UsageError, match=r"SAC reads vectors.*use `agent='drqv2'`"):
         configure(task, agent="sac", **options)
 
 

@@ -2,10 +2,6 @@
 
 import json
 import math
-import os
-import signal
-import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -13,7 +9,8 @@ import torch
 
 from nearsym.errors import RunError, UsageError
 from nearsym.runs.build import seeds_of
-from nearsym.runs.run import load_agent, read_config, resume, start
+from nearsym.runs.folder import read_config
+from nearsym.runs.run import Run, start_run
 from nearsym.training.log import read_metrics
 from nearsym.training.loop import DivergedError, Interrupted
 
@@ -31,66 +28,70 @@ def numbers(folder):
     return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows]
 
 
-def weights(folder, checkpoint="last"):
-    _, agent, _ = load_agent(folder, checkpoint=checkpoint)
+def weights(run, checkpoint="last"):
+    agent = run.load_agent(checkpoint)
     parts = [*agent.networks.parts.values(), agent.target_critic]
     return torch.cat([p.flatten() for part in parts for p in part.parameters()])
 
 
+def reopened(folder):
+    """The run in a folder, whose task the tests trust."""
+    return Run(folder, trust_task=True)
+
+
 class StopAt:
-    """Interrupts a run at a frame by sending this process a signal from inside the agent."""
+    """A request to stop that comes after so many steps of the agent."""
 
-    def __init__(self, monkeypatch, number, updates):
-        from nearsym.agents.drqv2 import DrQV2
-        from nearsym.agents.sac import SAC
+    def __init__(self, steps):
+        self.left = steps
 
-        self.left = updates
-        for kind in (DrQV2, SAC):
-            original = kind.update
-
-            def update(agent, batch, *, step, original=original):
-                self.left -= 1
-                if self.left == 0:
-                    os.kill(os.getpid(), number)
-                return original(agent, batch, step=step)
-
-            monkeypatch.setattr(kind, "update", update)
+    def __call__(self):
+        self.left -= 1
+        return self.left < 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_repeats_and_resumes_bit_for_bit(kind, small, tmp_path, monkeypatch):
+def test_a_run_repeats_and_resumes_bit_for_bit(kind, small, tmp_path):
     config = small(*KINDS[kind])
-    summary = start(config, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        StopAt(patch, signal.SIGTERM, updates=6)
-        text = r"Stopped and saved at frame \d+\. Go on with: nearsym train --resume .*cut"
-        with pytest.raises(Interrupted, match=text):
-            start(config, tmp_path / "cut")
+    whole = start_run(config, tmp_path / "whole")
+    with pytest.raises(Interrupted, match=r"Stopped and saved at frame \d+\."):
+        start_run(config, tmp_path / "cut", stop_requested=StopAt(42))
     assert numbers(tmp_path / "cut") != numbers(tmp_path / "whole")
-    again = resume(tmp_path / "cut")
+    again = Run(tmp_path / "cut").resume()
     assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
-    assert torch.equal(weights(tmp_path / "cut"), weights(tmp_path / "whole"))
+    assert torch.equal(weights(again), weights(whole))
     changing = {"run", "seconds"}
-    assert {k: v for k, v in again.items() if k not in changing} == {
-        k: v for k, v in summary.items() if k not in changing
+    assert {k: v for k, v in again.summary.items() if k not in changing} == {
+        k: v for k, v in whole.summary.items() if k not in changing
     }
+
+
+def test_a_request_to_stop_is_answered_during_an_evaluation_too(small, tmp_path):
+    config = small(*KINDS["state, sac"])
+    start_run(config, tmp_path / "whole")
+    stop = StopAt(50 + 10)  # the evaluation after 50 steps asks after each of its own
+    with pytest.raises(Interrupted, match=r"Stopped and saved at frame 400\."):
+        start_run(config, tmp_path / "cut", stop_requested=stop)
+    assert not any("eval/returns" in row for row in numbers(tmp_path / "cut"))
+    Run(tmp_path / "cut").resume()
+    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
 
 
 def test_the_same_seed_repeats_and_another_does_not(small, tmp_path):
     config = small("toys:vector", "drqv2", "exact")
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        start(replace(config, seed=seed), tmp_path / name)
+    runs = {
+        name: start_run(replace(config, seed=seed), tmp_path / name)
+        for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    }
     assert numbers(tmp_path / "a") == numbers(tmp_path / "b")
-    assert torch.equal(weights(tmp_path / "a"), weights(tmp_path / "b"))
+    assert torch.equal(weights(runs["a"]), weights(runs["b"]))
     assert numbers(tmp_path / "a") != numbers(tmp_path / "c")
 
 
 @pytest.mark.parametrize("model", ["none", "approx", "rpp"])
 def test_the_folder_of_a_run(model, small, tmp_path):
     folder = tmp_path / "run"
-    handlers = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    summary = start(small(model=model), folder)
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == handlers
+    summary = start_run(small(model=model), folder).summary
     assert set(summary) == SUMMARY
     assert summary == json.loads((folder / "summary.json").read_text())
     assert (summary["frames"], summary["model"], summary["run"]) == (80, model, str(folder))
@@ -112,9 +113,9 @@ def test_the_folder_of_a_run(model, small, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_relaxed_weight_is_logged_and_moves(kind, small, tmp_path):
-    start(small(*KINDS[kind]), tmp_path / "run")
+    run = start_run(small(*KINDS[kind]), tmp_path / "run")
     first, last = (row for row in numbers(tmp_path / "run") if "eval/return_mean" in row)
-    _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
+    agent = run.load_agent("last")
     from nearsym.layers.relaxation import relaxed_weights
 
     expected = {
@@ -127,8 +128,8 @@ def test_every_relaxed_weight_is_logged_and_moves(kind, small, tmp_path):
 
 
 def test_gymnasium_ids_and_images_of_others_train(small, tmp_path):
-    start(small("Pendulum-v1", model="none", eval_every=80), tmp_path / "pendulum")
-    start(
+    start_run(small("Pendulum-v1", model="none", eval_every=80), tmp_path / "pendulum")
+    start_run(
         small("toys:images", "drqv2", frames=60, seed_frames=50, eval_every=60), tmp_path / "images"
     )
     assert numbers(tmp_path / "images")[-1]["frames"] == 60
@@ -137,17 +138,16 @@ def test_gymnasium_ids_and_images_of_others_train(small, tmp_path):
 @pytest.mark.parametrize("what", ["reward", "observation"])
 def test_a_bad_number_stops_the_run_by_name(what, small, tmp_path):
     with pytest.raises(DivergedError, match=f"{what} is not finite at frame 65"):
-        start(small(f"toys:bad_{what}"), tmp_path / "run")
+        start_run(small(f"toys:bad_{what}"), tmp_path / "run")
     rows = numbers(tmp_path / "run")
     assert rows[-1]["frames"] == 60  # what was logged before is there
-    _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
-    assert agent is not None
+    assert reopened(tmp_path / "run").load_agent("last") is not None
 
 
 def test_evaluations_play_the_mean_policy_from_the_same_starts(small, tmp_path):
     config = small(eval_episodes=3)
-    start(config, tmp_path / "run")
-    _, agent, env = load_agent(tmp_path / "run", checkpoint="last")
+    run = start_run(config, tmp_path / "run")
+    agent, env = run.load_agent("last"), run.task.make("validation")
     first = seeds_of(config.seed)["evaluation"]
     expected = []
     for episode in range(3):
@@ -164,7 +164,7 @@ def test_evaluations_play_the_mean_policy_from_the_same_starts(small, tmp_path):
 
 def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
     with pytest.raises(RunError, match="not finite, in its observation"):
-        start(small("toys:bad_observation", eval_episodes=4), tmp_path / "run")
+        start_run(small("toys:bad_observation", eval_episodes=4), tmp_path / "run")
 
 
 def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
@@ -172,7 +172,7 @@ def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
 
     monkeypatch.setattr(sac, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
     with pytest.raises(DivergedError, match="critic/loss is not finite"):
-        start(small(), tmp_path / "run")
+        start_run(small(), tmp_path / "run")
 
 
 def test_weights_that_are_not_finite_are_neither_played_nor_saved(small, tmp_path, monkeypatch):
@@ -188,34 +188,33 @@ def test_weights_that_are_not_finite_are_neither_played_nor_saved(small, tmp_pat
 
     monkeypatch.setattr(SAC, "update", update)
     with pytest.raises(DivergedError, match=r"actor\.\S+ is not finite at frame 80"):
-        start(small(), tmp_path / "run")
-    assert weights(tmp_path / "run").isfinite().all()
+        start_run(small(), tmp_path / "run")
+    assert weights(reopened(tmp_path / "run")).isfinite().all()
     evaluated = [r["frames"] for r in numbers(tmp_path / "run") if "eval/return_mean" in r]
     assert evaluated == [40]
 
 
 def test_a_run_made_elsewhere_is_loaded_on_the_processor(small, tmp_path):
-    start(small(), tmp_path / "run")
-    before = weights(tmp_path / "run")
+    before = weights(start_run(small(), tmp_path / "run"))
     path = tmp_path / "run" / "config.json"
     path.write_text(path.read_text().replace('"device": "cpu"', '"device": "cuda:97"'))
-    assert torch.equal(before, weights(tmp_path / "run"))
+    assert torch.equal(before, weights(reopened(tmp_path / "run")))
 
 
 def test_an_environment_with_half_a_state_starts_a_new_episode(small, tmp_path):
-    start(small("toys:half_saved"), tmp_path / "run")
-    assert resume(tmp_path / "run", frames=120)["frames"] == 120
+    run = start_run(small("toys:half_saved"), tmp_path / "run")
+    assert run.resume(frames=120).summary["frames"] == 120
 
 
 def test_an_existing_folder_is_left_alone(small, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"exists already\. Continue it with --resume"):
-        start(small(), tmp_path)
+    with pytest.raises(UsageError, match=r"exists already\. Continue it with `resume`, or.*`out`"):
+        start_run(small(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
 def test_losses_are_logged_though_no_episode_ends(small, tmp_path):
-    start(small("toys:endless", eval_episodes=1, frames=60, eval_every=30), tmp_path / "run")
+    start_run(small("toys:endless", eval_episodes=1, frames=60, eval_every=30), tmp_path / "run")
     rows = numbers(tmp_path / "run")
     assert [row["frames"] for row in rows] == [30, 60]
     assert "critic/loss" in rows[-1]
@@ -225,38 +224,48 @@ def test_losses_are_logged_though_no_episode_ends(small, tmp_path):
 def test_a_place_that_cannot_be(small, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another `out`"):
-        start(small(), tmp_path / "file" / "run")
+        start_run(small(), tmp_path / "file" / "run")
 
 
 @pytest.mark.parametrize("name", ["toys:larger", "toys:discrete", "toys:float_images"])
 def test_what_cannot_work_leaves_no_folder(name, small, tmp_path):
     with pytest.raises(UsageError):
-        start(small(name), tmp_path / "run")
+        start_run(small(name), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_more_frames_than_it_had(small, tmp_path):
     folder = tmp_path / "run"
-    start(small(), folder)
-    assert resume(folder, frames=120)["frames"] == 120
+    run = start_run(small(), folder)
+    assert run.resume(frames=120).summary["frames"] == 120
     assert [row["frames"] for row in numbers(folder) if "eval/return_mean" in row] == [40, 80, 120]
     assert read_config(folder).training.frames == 120  # an interrupted extension knows its end
-    assert resume(folder)["frames"] == 120
+    assert reopened(folder).resume().summary["frames"] == 120
 
 
-def test_a_finished_run_resumes_to_its_summary(small, tmp_path):
-    first = start(small(), tmp_path / "run")
-    before = numbers(tmp_path / "run")
-    assert resume(tmp_path / "run") == first  # to the second
-    assert numbers(tmp_path / "run") == before
-    (tmp_path / "run" / "summary.json").write_bytes(b"\xff{")
-    assert resume(tmp_path / "run")["final_return"] == first["final_return"]
-    assert numbers(tmp_path / "run") == before
+def test_fewer_frames_than_it_has(small, tmp_path):
+    run = start_run(small(), tmp_path / "run")
+    with pytest.raises(UsageError, match="has done 80 frames already: `frames` 60 is too few"):
+        run.resume(60)
+    assert read_config(run.path).training.frames == 80
+
+
+@pytest.mark.parametrize("damage", [b"\xff{", b"", b"[]", b"{}"])
+def test_a_finished_run_resumes_to_its_summary(damage, small, tmp_path):
+    run = start_run(small(), tmp_path / "run")
+    before, first = numbers(run.path), run.summary
+    assert run.resume().summary == first  # to the second
+    assert numbers(run.path) == before
+    (run.path / "summary.json").write_bytes(damage)
+    with pytest.raises(UsageError, match="has not come to its end: go on with it by `resume`"):
+        run.summary  # noqa: B018
+    assert run.resume().summary["final_return"] == first["final_return"]
+    assert numbers(run.path) == before
 
 
 def test_replay_on_disk_gives_the_same_run(small, tmp_path):
-    start(small(), tmp_path / "memory")
-    start(small(replay="disk"), tmp_path / "disk")
+    start_run(small(), tmp_path / "memory")
+    start_run(small(replay="disk"), tmp_path / "disk")
     assert numbers(tmp_path / "memory") == numbers(tmp_path / "disk")
 
 
@@ -275,19 +284,4 @@ def test_a_folder_that_is_no_run(content, text, tmp_path):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(UsageError, match=text):
-        resume(tmp_path)
-
-
-def test_ctrl_c_twice_stops_at_once(small, tmp_path, monkeypatch):
-    from nearsym.agents.sac import SAC
-
-    def stubborn(agent, batch, *, step):
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)  # handlers run between bytecodes
-        raise AssertionError("still running")
-
-    monkeypatch.setattr(SAC, "update", stubborn)
-    assert threading.current_thread() is threading.main_thread()
-    with pytest.raises(KeyboardInterrupt):
-        start(small(), tmp_path / "run")
+        Run(tmp_path)
