@@ -12,7 +12,7 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.networks.build import NetworkConfig
 from nearsym.runs.config import RunConfig, with_settings
 from nearsym.tasks.task import Task
-from nearsym.training.loop import TrainingConfig
+from nearsym.training.config import TrainingConfig
 
 
 def preset_config(preset: str, task: Task, agent: str, model: str) -> RunConfig:
@@ -22,7 +22,8 @@ def preset_config(preset: str, task: Task, agent: str, model: str) -> RunConfig:
     if agent not in task.agents:
         raise UsageError(f"{task.name} takes the agent {' or '.join(task.agents)}, got {agent}.")
     special = task.defaults(preset, agent, model)
-    task = replace(task, **special.get("task", {}))  # type: ignore[type-var]
+    if special.get("task"):
+        task = replace(task, **special["task"])  # type: ignore[type-var]
     config = PRESETS[preset](task, agent)
     for section in ("algorithm", "network", "training"):
         config = with_settings(config, section, special.get(section, {}))

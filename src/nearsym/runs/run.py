@@ -20,7 +20,13 @@ from nearsym.runs.build import build_agent, device_here
 from nearsym.runs.config import RunConfig
 from nearsym.runs.configure import DEFAULT_PRESET, configure
 from nearsym.runs.evaluate import FIRST_SEED, evaluate_in_shuffled_worlds, evaluate_run
-from nearsym.runs.folder import check_data, read_config, read_rows, read_summary
+from nearsym.runs.folder import (
+    check_data,
+    default_folder,
+    read_config,
+    read_rows,
+    read_summary,
+)
 from nearsym.runs.plot import plot_curve
 from nearsym.runs.train import StopRequested, never, torch_threads
 from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
@@ -102,9 +108,7 @@ def train(
         training=training,
         **given,
     )
-    sections = {"algorithm": algorithm, "network": network, "training": training}
-    chosen = given | {"agent": agent, "model": model, "preset": preset} | sections
-    folder = default_folder(config, chosen) if out is None else Path(out)
+    folder = default_folder(config) if out is None else Path(out)
     return start_run(config, folder, progress=progress, callbacks=callbacks)
 
 
@@ -122,26 +126,6 @@ def start_run(
         config, folder, callbacks=(*shown, *callbacks), stop_requested=stop_requested
     )
     return Run(folder, _task=config.task)
-
-
-def default_folder(config: RunConfig, given: Mapping[str, Any]) -> Path:
-    """`runs/TASK-…-seedN`, named by what was given."""
-    parts = [config.task.name]
-    for name, value in given.items():
-        settings = value.items() if isinstance(value, Mapping) else [(name, value)]
-        parts += [part for key, v in settings if (part := _named(key, v))]
-    plain = "-".join(part.replace("/", "_").replace(":", "_") for part in parts)
-    return Path("runs") / f"{plain}-seed{config.seed}"
-
-
-def _named(name: str, value: Any) -> str:
-    if value is None or value is False or (name, value) == ("preset", DEFAULT_PRESET):
-        return ""
-    if value is True:
-        return name
-    if isinstance(value, int | float):
-        return f"{name}{value:g}"
-    return Path(value).stem if isinstance(value, str | PathLike) else name
 
 
 class Run:
@@ -257,7 +241,7 @@ class Run:
             return audit_agent_in(
                 env,
                 agent.networks,
-                lambda obs: own_action(agent, env, obs),
+                lambda obs: agent.policy(obs[None])[0],
                 discount=self.config.training.discount,
                 samples=samples,
                 seed=seed,

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import gymnasium
 import numpy as np
 
-from nearsym.training.evaluate import Episode, bootstrap_interval, rollouts
+from nearsym.measures.intervals import bootstrap_interval
+from nearsym.training.evaluate import Episode, rollouts
 
 Part = Literal["train", "validation", "test"]
 """What an environment is for: training, looking how training does, or the final judgement."""
@@ -85,6 +86,10 @@ class Task(Protocol):
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
         """A new environment: actions in [−1, 1]ⁿ, observations float32 vectors or uint8 images."""
+        ...
+
+    def make_for_audit(self) -> gymnasium.Env:
+        """The environment as its author made it, stepped one environment step at a time."""
         ...
 
     def data_hash(self, env: gymnasium.Env) -> str | None:

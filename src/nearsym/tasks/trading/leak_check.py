@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from nearsym.measures.intervals import student_interval
 from nearsym.tasks.task import Policy, play
 from nearsym.tasks.trading.baselines import hold
 from nearsym.tasks.trading.environment import TradingEnv
-from nearsym.tasks.trading.portfolio import Track, mean_ci95
+from nearsym.tasks.trading.portfolio import Track
 from nearsym.tasks.trading.resample import shuffled_returns
 from nearsym.tasks.trading.task import TradingTask
 
@@ -39,7 +40,7 @@ def evaluate_shuffled(
         gap = _before_fees(traded) - _before_fees(held_uniformly(shuffled))
         excess.append(100 * gap / env.initial_cash)
         on_world()
-    mean, interval = mean_ci95(excess)
+    mean, interval = student_interval(excess)
     return {
         "excess_mean": mean,
         "excess_ci95": None if interval is None else list(interval),
