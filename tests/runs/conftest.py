@@ -214,7 +214,7 @@ def small():
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """`trained(task, agent, frames, model)`: a new run of the preset smoke in a folder of its own."""
+    """`trained(task, agent, frames, model)`: a new run of the preset smoke."""
 
     def make(task, agent, frames, model="approx", **options) -> Run:
         config = preset_config("smoke", find_task(task, **options), agent, model)

@@ -1,6 +1,7 @@
 """`nearsym audit`."""
 
 import sys
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -36,14 +37,13 @@ class Audit:
     """which weights of a run"""
     plot: str | None = None
     """write a heat map of the mismatch to this file (.png, .pdf, .svg)"""
+    trust_task: bool = False
+    """import the module:factory that a run folder names"""
 
 
 def run(args: Audit) -> dict[str, Any]:
     """The audit of a task or of a run, as one JSON object."""
-    from nearsym.tasks.control.domains import DOMAINS
-
-    is_run = Path(args.target).is_dir() and args.target not in DOMAINS
-    return _audit_run(args) if is_run else _audit_task(args)
+    return _audit_run(args) if Path(args.target, "config.json").exists() else _audit_task(args)
 
 
 def exit_code(result: dict[str, Any]) -> int:
@@ -60,37 +60,56 @@ def show(result: dict[str, Any]) -> None:
 
 def _audit_task(args: Audit) -> dict[str, Any]:
     from nearsym.audits import audit
+    from nearsym.runs.run import Run
+    from nearsym.tasks.registry import find_task
 
-    env, policy, repeat = _environment(args)
-    try:
+    options = {"variant": args.variant, "obs": args.obs}
+    given = {name: value for name, value in options.items() if value is not None}
+    task = find_task(args.target, **given)
+    if args.policy is None:
+        env, policy, repeat = task.make_for_audit(), None, 1
+    else:
+        run = Run(args.policy, trust_task=args.trust_task)
+        env, policy = _as_played(args, task, run)
+        repeat = run.task.frames_per_step
+    with closing(env):
         _check_plot(args, env)
         found = audit(env, policy=policy, **_options(args))
-    finally:
-        env.close()
     head = {"task": args.target, "variant": _variant_of(env), "seed": args.seed}
-    return _finished(args, env, found, head | {"action_repeat": repeat})
+    return _finished(args, found, _variant_of(env), head | {"action_repeat": repeat})
+
+
+def _as_played(args: Audit, task: Any, run: Any) -> tuple[Any, Any]:
+    """The task as the agent of a run steps through it, and its policy."""
+    if run.task.name != task.name:
+        raise UsageError(
+            f"`policy` {args.policy} was trained on {run.task.name}, and the audit is of "
+            f"{task.name}."
+        )
+    if args.obs is not None and args.obs != run.task.obs:
+        raise UsageError(f"`policy` {args.policy} reads {run.task.obs}, not `obs` {args.obs}.")
+    other = run.task.variant != args.variant
+    played = replace(run.task, variant=args.variant) if other else run.task
+    env = played.make("test")
+    agent = run.load_agent(args.checkpoint, env)
+    return env, lambda obs: agent.policy(obs[None])[0]
 
 
 def _audit_run(args: Audit) -> dict[str, Any]:
-    from nearsym.audits import audit_agent_in
-    from nearsym.runs.run import load_agent
+    from nearsym.runs.run import Run
 
     for name in ("variant", "policy", "obs"):
         if getattr(args, name) is not None:
-            raise UsageError(f"--{name} belongs to the audit of a task; {args.target} is a run.")
-    config, agent, env = load_agent(Path(args.target), checkpoint=args.checkpoint)
-    discount = config.training.discount
-    try:
-        _check_plot(args, env)
-        found = audit_agent_in(
-            env, agent.networks, _one_by_one(agent), discount=discount, **_options(args)
-        )
-    finally:
-        env.close()
-    head = {"run": args.target, "task": config.task.name, "variant": config.task.variant}
-    head |= {"model": config.network.model}
-    steps = {"seed": args.seed, "action_repeat": _repeat_of(config.task)}
-    return _finished(args, env, found, head | steps)
+            raise UsageError(f"`{name}` belongs to the audit of a task; {args.target} is a run.")
+    run = Run(args.target, trust_task=args.trust_task)
+    if args.plot is not None:
+        with closing(run.task.make("test")) as env:
+            _check_plot(args, env)
+    found = run.audit(checkpoint=args.checkpoint, **_options(args))
+    head = {"run": args.target, "task": run.task.name, "variant": run.task.variant}
+    head |= {"model": run.config.network.model}
+    steps = {"seed": args.seed, "action_repeat": run.task.frames_per_step}
+    return _finished(args, found, run.task.variant, head | steps)
 
 
 def _options(args: Audit) -> dict[str, Any]:
@@ -110,69 +129,17 @@ def _check_plot(args: Audit, env: Any) -> None:
     missing = missing_methods(env)
     if missing:
         lacking = " and no ".join(missing)
-        raise UsageError(f"The environment has no {lacking}: there is nothing for --plot to draw.")
+        raise UsageError(f"The environment has no {lacking}: there is nothing for `plot` to draw.")
     check_plot(Path(args.plot))
 
 
-def _finished(args: Audit, env: Any, found: Any, head: dict[str, Any]) -> dict[str, Any]:
+def _finished(args: Audit, found: Any, variant: str | None, head: dict[str, Any]) -> dict[str, Any]:
     """The picture, if asked for, and the result; why there is no verdict goes to standard error."""
     if found.verdict is None:
         print(f"nearsym: {found.reason}", file=sys.stderr)
     if args.plot is not None:
-        variant = _variant_of(env)
         found.plot(args.plot, title=args.target if variant is None else f"{args.target} {variant}")
     return head | found.as_json()
-
-
-def _environment(args: Audit) -> tuple[Any, Any, int]:
-    """The environment to audit, the trained policy or None, and how many environment steps one of
-    its steps is."""
-    from nearsym.runs.build import has_pixels
-    from nearsym.tasks.registry import make, plain_name
-
-    target = plain_name(args.target)
-    if not has_pixels(target):
-        for name in ("obs", "variant"):
-            if getattr(args, name) is not None:
-                make(target).close()  # a mistyped task comes first
-                raise UsageError(f"--{name} belongs to the control tasks, and {target} is none.")
-    if args.policy is not None:
-        return _with_policy(args, target)
-    if not has_pixels(target):
-        return make(target), None, 1
-    # One environment step, not the agent's two: regions are tested at every environment step.
-    obs = args.obs or "state"
-    return make(target, variant=args.variant, obs=obs, action_repeat=1), None, 1
-
-
-def _with_policy(args: Audit, target: str) -> tuple[Any, Any, int]:
-    """The task as the agent of a run steps through it: its observations, its action repeat."""
-    from nearsym.runs.build import build_env
-    from nearsym.runs.run import load_agent, read_config
-
-    folder = Path(str(args.policy))
-    task = read_config(folder).task
-    if task.name != target:
-        raise UsageError(
-            f"--policy {folder} was trained on {task.name}, and the audit is of {target}."
-        )
-    if args.obs is not None and args.obs != task.obs:
-        raise UsageError(f"--policy {folder} reads {task.obs}, not --obs {args.obs}.")
-    env = build_env(replace(task, variant=args.variant))
-    _, agent, _ = load_agent(folder, checkpoint=args.checkpoint, env=env)
-    return env, _one_by_one(agent), _repeat_of(task)
-
-
-def _repeat_of(task: Any) -> int:
-    """Environment steps in one step of a run's agent; other tasks than control know one only."""
-    from nearsym.runs.build import has_pixels
-
-    return task.action_repeat if has_pixels(task.name) else 1
-
-
-def _one_by_one(agent: Any) -> Any:
-    """A trained agent as a policy for single observations."""
-    return lambda obs: agent.policy(obs[None])[0]
 
 
 def _variant_of(env: Any) -> str | None:

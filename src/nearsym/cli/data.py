@@ -91,7 +91,7 @@ def _show(args: Data) -> dict[str, Any]:
         start=args.start,
         end=args.end,
         late=args.late,
-        splits=args.jumps,
+        jumps=args.jumps,
     )
     dates = as_split(args.split)
     parts: dict[str, Any] = {"train": {}, "validation": {}, "test": {}}

@@ -1,13 +1,10 @@
 """`nearsym eval`."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
-
-LARGEST_SEED = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,33 +30,23 @@ class Evaluate:
     """write the first episode to this file (.mp4 or .gif)"""
     shuffled: int | None = None
     """trading: play this many test periods made unpredictable instead, to see whether it leaks"""
+    trust_task: bool = False
+    """import the module:factory that the run folder names"""
 
 
 def run(args: Evaluate) -> dict[str, Any]:
     """Returns of whole episodes."""
-    from nearsym.runs.evaluate import evaluate_run, evaluate_shuffled
+    from nearsym.runs.run import Run
 
-    if not 0 <= args.seed < LARGEST_SEED:
-        raise UsageError(f"--seed must lie between 0 and {LARGEST_SEED}, got {args.seed}.")
-    if args.shuffled is not None:
-        if args.shuffled < 2:
-            raise UsageError(f"--shuffled needs at least 2 test periods, got {args.shuffled}.")
-        if args.noise is not None or args.video is not None or args.sample:
-            raise UsageError("--shuffled takes only --checkpoint and --seed beside it.")
-        return evaluate_shuffled(
-            Path(args.run), worlds=args.shuffled, checkpoint=args.checkpoint, seed=args.seed
+    opened = Run(args.run, trust_task=args.trust_task)
+    shared: dict[str, Any] = {"checkpoint": args.checkpoint, "seed": args.seed, "progress": True}
+    if args.shuffled is None:
+        return opened.evaluate(
+            args.episodes, noise=args.noise, sample=args.sample, video=args.video, **shared
         )
-    if args.episodes < 1:
-        raise UsageError(f"--episodes must be at least 1, got {args.episodes}.")
-    return evaluate_run(
-        Path(args.run),
-        episodes=args.episodes,
-        noise=args.noise,
-        checkpoint=args.checkpoint,
-        sample=args.sample,
-        seed=args.seed,
-        video=None if args.video is None else Path(args.video),
-    )
+    if args.noise is not None or args.video is not None or args.sample:
+        raise UsageError("`shuffled` takes only `checkpoint` and `seed` beside it.")
+    return opened.evaluate_shuffled(args.shuffled, **shared)
 
 
 def show(result: dict[str, Any]) -> None:

@@ -50,15 +50,16 @@ def run(argv: Sequence[str]) -> int:
 
 def commands() -> Mapping[str, tuple[ModuleType, Any]]:
     """The module and the options of every command."""
-    from nearsym.cli import audit, bench, data, evaluate, tasks, train
+    from nearsym.cli import audit, bench, data, evaluate, export, tasks, train
 
     return {
         "tasks": (tasks, tasks.Tasks),
-        "train": (train, train.Train),
+        "train": (train, train.command),
         "eval": (evaluate, evaluate.Evaluate),
         "audit": (audit, audit.Audit),
         "bench": (bench, bench.Bench),
         "data": (data, data.Data),
+        "export": (export, export.Export),
     }
 
 

@@ -16,7 +16,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -41,6 +41,8 @@ class Option:
     """Whether it may be None."""
     positional: bool = False
     default: Any = MISSING
+    help: str = ""
+    """The string under the field, or what its metadata says under "help"."""
     owner: type
     """The dataclass that has the field."""
 
@@ -63,11 +65,6 @@ class Option:
         words = [_METAVARS[kind] for kind in self.kinds]
         text = "|".join(self.choices) if self.choices else " ".join(words)
         return f"{text}|none" if self.optional and self.default is not None else text
-
-    @property
-    def help(self) -> str:
-        """The string under the field."""
-        return _field_docstrings(self.owner).get(self.name.rpartition(".")[2], "")
 
 
 Options = dict[str, Option]
@@ -113,7 +110,7 @@ def _walk(command: type, instance: Any, prefix: str) -> Iterator[Option]:
         name, hint = prefix + field.name, hints[field.name]
         inner = _dataclass_in(hint, default)
         if inner is None:
-            yield _option(name, hint, default, command)
+            yield replace(_option(name, hint, default, command), help=_help(command, field))
         else:
             yield from _walk(inner, None if default is MISSING else default, f"{name}.")
 
@@ -177,9 +174,22 @@ def _words(kind: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     return (kind,), ()
 
 
+def _help(command: type, field: dataclasses.Field) -> str:
+    """What a field is for; a class made at run time, which has no source, says it in metadata."""
+    if "help" in field.metadata:
+        return field.metadata["help"]
+    owners = [c for c in command.__mro__ if field.name in inspect.get_annotations(c)]
+    return field_help(owners[-1] if owners else command).get(field.name, "")
+
+
 @cache
-def _field_docstrings(command: type) -> dict[str, str]:
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(command))).body
+def field_help(command: type) -> dict[str, str]:
+    """The string under each field of a dataclass, by the field's name."""
+    try:
+        source = inspect.getsource(command)
+    except (OSError, TypeError):  # made at run time
+        return {}
+    (body,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(body, ast.ClassDef)
     found = {}
     for line, following in zip(body.body, body.body[1:], strict=False):

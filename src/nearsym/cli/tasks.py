@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nearsym.tasks.control.domains import DOMAINS
-from nearsym.tasks.control.variants import VARIANTS
-
-TRADING = {"name": "trading", "group": "T, ST", "variants": [], "obs": ["window"]}
+from nearsym.tasks.registry import list_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,19 +13,11 @@ class Tasks:
 
 def run(args: Tasks) -> dict[str, Any]:
     """`{"tasks": [{"name", "group", "variants", "obs"}]}`."""
-    control = [
-        {
-            "name": domain.name,
-            "group": str(domain.group),
-            "variants": list(VARIANTS),
-            "obs": ["pixels", "state"],
-        }
-        for domain in DOMAINS.values()
-    ]
-    return {"tasks": [*control, TRADING]}
+    return {"tasks": list_tasks()}
 
 
 def show(result: dict[str, Any]) -> None:
+    """The tasks for people."""
     header = {"name": "task", "group": "group", "variants": ["variants"], "obs": ["observations"]}
     for task in [header, *result["tasks"]]:
         obs, variants = ", ".join(task["obs"]), ", ".join(task["variants"])

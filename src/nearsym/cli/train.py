@@ -1,14 +1,29 @@
 """`nearsym train`."""
 
-from dataclasses import dataclass, replace
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nearsym.cli.options import Positional
-from nearsym.errors import UsageError
+from nearsym.cli.flags import as_flags
+from nearsym.cli.options import Positional, field_help, options_of
+from nearsym.cli.parse import parse_known
+from nearsym.errors import UsageError, did_you_mean
 
-Preset = Literal["paper", "laptop", "smoke"]
-TRADING_OPTIONS = ("symmetry", "data", "split", "fill", "late", "splits", "max_shares", "foresight")
+SECTIONS = ("algorithm", "network", "training")
+SHORT = {
+    "frames": "training",
+    "eval_every": "training",
+    "eval_episodes": "training",
+    "replay": "training",
+    "layers": "network",
+    "filters": "network",
+    "relax": "network",
+}
+"""Settings that have a short name too, and the section that each is in."""
+NO_TASK = "Name a task to train on (see nearsym tasks), or a run with --resume."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,89 +31,94 @@ class Train:
     """Train an agent, or go on with a run that was stopped.
 
     nearsym train cartpole-swingup --variant repeat_action --model approx
+    nearsym train cartpole-swingup --obs state --training.batch-size 64
     nearsym train --resume runs/cartpole-swingup-seed0
+
+    The options of a task, and every setting with the value that it has by default:
+    nearsym train TASK --help
     """
 
     task: Positional[str | None] = None
     """a task (see `nearsym tasks`), a Gymnasium id, or module:factory"""
-    variant: str | None = None
-    """symmetry-breaking variant, NAME or NAME=STRENGTH"""
-    obs: Literal["pixels", "state"] | None = None
-    """what the agent sees (default: pixels for drqv2, state for sac)"""
     model: Literal["none", "exact", "approx", "rpp", "sit"] | None = None
     """how the networks use the symmetry (default: approx where the task declares one)"""
     agent: Literal["drqv2", "sac"] | None = None
-    """the algorithm (default: drqv2 for pixels, sac otherwise)"""
-    layers: Literal["group", "steerable"] = "group"
-    """convolutions of the pixel encoder"""
-    filters: int | None = None
-    """L, the filters that relaxed weights combine (default: 1)"""
-    relax: Literal["input", "output"] | None = None
-    """relaxed weights on the input element (the paper) or the output element"""
-    size: int | None = None
-    """side of the images in pixels"""
-    noise: float | None = None
-    """standard deviation of noise on the images, which lie in [0, 1]"""
-    background: bool = False
-    """keep dm_control's floor and sky"""
-    symmetry: Literal["T", "ST"] | None = None
-    """trading: equivariance to translation (default), or to scale and translation in time"""
-    data: str | None = None
-    """trading: a CSV or Parquet file of prices"""
-    split: str | None = None
-    """trading: dates that separate training, validation and test"""
-    fill: Literal["close", "next_open"] | None = None
-    """trading: fill orders at the close that is shown, or at the next open"""
-    late: Literal["refuse", "drop"] | None = None
-    """trading: what to do with tickers that start late (default: refuse)"""
-    splits: Literal["refuse", "accept"] | None = None
-    """trading: what to do with jumps that look like unadjusted splits (default: refuse)"""
-    max_shares: int | None = None
-    """trading: the largest order, in shares of a ticker a day (default: 100)"""
-    foresight: bool = False
-    """trading: show tomorrow's returns too, a check that the agent uses what it is told"""
-    preset: Preset = "laptop"
-    """settings"""
+    """the algorithm (default: drqv2 for images, sac otherwise)"""
+    preset: Literal["paper", "laptop", "smoke"] = "laptop"
+    """where every setting that is not given comes from"""
     frames: int | None = None
     """length of the run, in environment steps"""
     seed: int = 0
     """binds everything that is random"""
+    out: str | None = None
+    """run folder (default: runs/TASK-…)"""
+    resume: str | None = None
+    """go on with this run folder; takes only --frames and --trust-task beside it"""
+    trust_task: bool = False
+    """with --resume: import the module:factory that the run folder names"""
+    config: str | None = None
+    """take settings from this JSON file, such as another run's config.json; options win"""
+    layers: Literal["group", "steerable"] | None = None
+    """convolutions of the pixel encoder (default: group)"""
+    filters: int | None = None
+    """L, the filters that relaxed weights combine (default: 1)"""
+    relax: Literal["input", "output"] | None = None
+    """relaxed weights on the input element (default; the paper) or the output element"""
+    eval_every: int | None = None
+    """frames between evaluations"""
+    eval_episodes: int | None = None
+    """episodes in an evaluation"""
+    replay: Literal["memory", "disk"] | None = None
+    """where the replay lives (default: memory)"""
     threads: int = 1
     """torch threads"""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """auto: bf16 in the encoder where the hardware has it"""
     device: str = "cpu"
     """cpu or cuda"""
-    replay: Literal["memory", "disk"] | None = None
-    """where the replay lives (default: memory)"""
-    eval_every: int | None = None
-    """frames between evaluations"""
-    eval_episodes: int | None = None
-    """episodes in an evaluation"""
-    out: str | None = None
-    """run folder (default: runs/TASK-…)"""
-    resume: str | None = None
-    """go on with this run folder; takes only --frames beside it"""
+
+
+def command(words: Sequence[str]) -> tuple[type, Any]:
+    """Train an agent, or go on with a run that was stopped.
+
+    With a task its options and all settings belong to the command, with this task's defaults.
+    """
+    words = [word.replace("--task.", "--", 1) for word in words]
+    args, rest = parse_known(Train, words, others=_other_options(words))
+    if args.resume is not None or (args.task is None and args.config is None):
+        return Train, Train()
+    try:
+        return _for_task(args, rest)
+    except UsageError as error:  # which options there are is not known yet: those of any task
+        known = [options_of(Train), *map(options_of, _other_options(["-"]))]
+        raise UsageError(
+            as_flags(str(error), {k: v for o in known for k, v in o.items()})
+        ) from None
 
 
 def run(args: Train) -> dict[str, Any]:
     """Train to the end; returns the run's summary."""
-    from nearsym.runs.run import resume, start
-    from nearsym.tasks.registry import plain_name
+    from nearsym.cli.process import set_up_torch, stop_on_signals
+    from nearsym.runs.run import Run, start_run
+    from nearsym.training.callbacks import ProgressBar
+    from nearsym.training.loop import Interrupted
 
-    if args.resume is not None:
-        extra = [name for name in _given(args) if name not in ("resume", "frames")]
-        if extra:
-            flag = extra[0].replace("_", "-")
-            raise UsageError(
-                f"--resume takes everything from the run's config.json; leave out {flag!r}. "
-                "Only --frames may change."
-            )
-        return resume(Path(args.resume), frames=args.frames)
-    if args.task is None:
-        raise UsageError("Name a task to train on (see nearsym tasks), or a run with --resume.")
-    args = replace(args, task=plain_name(args.task))
-    return start(configure(args), _folder(args))
+    if args.resume is None:
+        folder, config = _new_run(args)
+    else:
+        _refuse_beside_resume(args)
+        run = Run(args.resume, trust_task=args.trust_task)
+        folder, config = run.path, run.config
+    set_up_torch(config.threads)
+    callbacks = (_announcement(config, folder), ProgressBar())
+    try:
+        with stop_on_signals() as stop_requested:
+            events: dict[str, Any] = {"callbacks": callbacks, "stop_requested": stop_requested}
+            if args.resume is None:
+                return start_run(config, folder, **events).summary
+            return run.resume(args.frames, **events).summary
+    except Interrupted as stop:
+        raise Interrupted(f"{stop} Go on with: nearsym train --resume {folder}") from None
 
 
 def show(result: dict[str, Any]) -> None:
@@ -110,121 +130,149 @@ def show(result: dict[str, Any]) -> None:
     )
 
 
-def configure(args: Train) -> Any:
-    """The full configuration that the options mean."""
-    from nearsym.runs.build import default_model
-    from nearsym.runs.config import TaskConfig
-    from nearsym.runs.presets import preset_config
+def _other_options(words: Sequence[str]) -> list[type]:
+    """Where the options that only some tasks have come from. They say which words are values, which
+    matters where the task does not stand first; importing them takes a second."""
+    if not words or not words[0].startswith("-"):
+        return []
+    from nearsym.networks.build import NetworkConfig
+    from nearsym.runs.config import ALGORITHMS
+    from nearsym.tasks.registry import find_task, list_tasks
+    from nearsym.training.config import TrainingConfig
 
-    agent, obs = _agent_and_obs(args)
-    given = {name: getattr(args, name) for name in TRADING_OPTIONS}
-    trading = {k: v for k, v in given.items() if v is not None and v is not False}  # 0 is given
-    if args.task != "trading" and trading:
-        flag = next(iter(trading)).replace("_", "-")
-        raise UsageError(f"--{flag} belongs to the task trading, not to {args.task}.")
-    if args.data is not None and args.data != "embedded":  # a run can be resumed from elsewhere
-        trading["data"] = str(Path(args.data).absolute())
-    task = TaskConfig(
-        name=args.task or "",
-        variant=args.variant,
-        obs=obs,
-        background=args.background,
-        noise=args.noise if args.noise is not None else 0.0,
-        **trading,
+    tasks = {task.kind: task for task in map(find_task, (t["name"] for t in list_tasks()))}
+    fixed = [("network", NetworkConfig), ("training", TrainingConfig)]
+    return [
+        *(make_dataclass("Options", _task_fields(task), kw_only=True) for task in tasks.values()),
+        *(make_dataclass("Settings", [("algorithm", a), *fixed]) for a in ALGORITHMS.values()),
+    ]
+
+
+def _for_task(args: Train, rest: Sequence[str]) -> tuple[type, Any]:
+    """The command with the options of a task and all settings, and their defaults."""
+    from nearsym.runs.configure import configure
+    from nearsym.tasks.registry import find_task
+
+    asked = _asked(args)
+    task = find_task(asked.pop("task"), **asked.pop("options"))
+    options = make_dataclass("Options", _task_fields(task), frozen=True, kw_only=True)
+    given, _ = parse_known(options, rest, options())
+    changed = {k: v for k, v in vars(given).items() if v != getattr(task, k)}
+    task = dataclasses.replace(task, **changed) if changed else task  # type: ignore[type-var]
+    config = configure(task, **asked)
+    sections = [(s, type(getattr(config, s)), _field(getattr(config, s))) for s in SECTIONS]
+    whole = make_dataclass(
+        "Train",
+        [*_task_fields(config.task), *sections],
+        bases=(Train,),
+        namespace={"__doc__": Train.__doc__, "base": config},
+        frozen=True,
+        kw_only=True,
     )
-    model = args.model or default_model(task)
-    _refuse_pixel_options(args, obs, model)
-    config = preset_config(args.preset, task, agent, model)
-    if args.size is not None:
-        config = replace(config, task=replace(config.task, size=args.size))
-    network = {"layers": args.layers} | _present(filters=args.filters, relax=args.relax)
-    if model != "approx" and (args.filters is not None or args.relax is not None):
-        raise UsageError(f"--filters and --relax belong to the model approx, not to {model}.")
-    training = _present(
-        frames=args.frames,
-        replay=args.replay,
-        eval_every=args.eval_every,
-        eval_episodes=args.eval_episodes,
-    )
-    return replace(
-        config,
-        network=replace(config.network, **network),
-        training=replace(config.training, **training),
-        seed=args.seed,
-        threads=args.threads,
-        precision=_precision(args),
-        device=args.device,
-    )
+    return whole, whole(task=args.task)
 
 
-def _agent_and_obs(args: Train) -> tuple[str, str | None]:
-    """Each decides the other's default: DrQ-v2 and pixels, SAC and vectors."""
-    from nearsym.runs.build import has_pixels, shows_images
-    from nearsym.tasks.registry import TRADING
+def _task_fields(task: Any) -> list[tuple[str, Any, Any]]:
+    """The options of a task with their present values, as fields of a command."""
+    from nearsym.tasks import registry
 
-    pixels = has_pixels(args.task or "")
-    if not pixels:
-        _refuse_control_options(args)
-    obs = args.obs
-    if pixels and obs is None:
-        obs = "state" if args.agent == "sac" else "pixels"
-    agent = args.agent
-    if agent is None:
-        own = not pixels and args.task != TRADING
-        agent = "drqv2" if obs == "pixels" or (own and shows_images(args.task or "")) else "sac"
-    if agent == "sac" and obs == "pixels":
-        raise UsageError("SAC reads vectors: use --obs state, or --agent drqv2 for pixels.")
-    return agent, obs
+    if task.kind == "custom":  # what it has is given in Python
+        return []
+    helps = field_help(type(task))
+    hints = {f.name: f.type for f in fields(task)}
+    return [
+        (name, hints[name], _field(getattr(task, name), helps.get(name, "")))
+        for name in registry.options_of(type(task))
+    ]
 
 
-def _refuse_control_options(args: Train) -> None:
-    from nearsym.runs.build import build_env
-    from nearsym.runs.config import TaskConfig
-
-    for name in ("obs", "variant", "size", "noise", "background"):
-        if getattr(args, name) not in (None, False):
-            build_env(TaskConfig(name=args.task or "")).close()  # a mistyped task comes first
-            raise UsageError(f"--{name} belongs to the control tasks, not to {args.task}.")
+def _field(value: Any, text: str = "") -> Any:
+    return field(default_factory=lambda: value, metadata={"help": text})
 
 
-def _precision(args: Train) -> str:
-    """bfloat16 would round a day's move of a price away, so `auto` is for other tasks."""
-    from nearsym.runs.build import resolve_precision
-
-    if args.task == "trading" and args.precision == "auto":
-        return "fp32"
-    return resolve_precision(args.precision, args.device)
-
-
-def _refuse_pixel_options(args: Train, obs: str | None, model: str) -> None:
-    """What would otherwise be ignored without a word."""
-    for name in ("size", "background", "noise"):
-        if obs == "state" and getattr(args, name) not in (None, False):
-            raise UsageError(f"--{name} is about images: use it with --obs pixels.")
-    if args.layers == "steerable" and model in ("none", "sit"):
-        raise UsageError(f"--layers steerable needs a group; the model {model} has none.")
-    if args.layers == "steerable" and args.relax is not None:
-        raise UsageError("--relax is about group layers; steerable ones are relaxed in one way.")
-    if args.task == "trading" and (args.layers == "steerable" or args.relax is not None):
-        raise UsageError("--layers and --relax are about groups of images; trading has none.")
+def _asked(args: Train) -> dict[str, Any]:
+    """What the options of every task ask of `configure`, on top of what a file asks."""
+    asked = _from_file(args)
+    for name in ("task", "model", "agent", "preset", "seed", "threads", "precision", "device"):
+        value = getattr(args, name)
+        if value != getattr(Train(), name) or name not in asked:
+            asked[name] = value
+    for name, section in SHORT.items():
+        if getattr(args, name) is not None:
+            asked[section] = asked.get(section, {}) | {name: getattr(args, name)}
+    if asked["task"] is None:
+        raise UsageError(NO_TASK)
+    return asked
 
 
-def _folder(args: Train) -> Path:
-    if args.out is not None:
-        return Path(args.out)
-    parts = [args.task, args.variant, args.obs, args.agent, args.model, args.symmetry, args.relax]
-    parts += [name for name in ("background", "foresight") if getattr(args, name)]
-    parts += [x for x in (args.layers, args.preset) if x not in ("group", "laptop")]
-    numbers = {"filters": args.filters, "size": args.size, "noise": args.noise}
-    numbers |= {"shares": args.max_shares}
-    parts += [f"{name}{value:g}" for name, value in numbers.items() if value is not None]
-    name = "-".join(str(part).replace("/", "_").replace(":", "_") for part in parts if part)
-    return Path("runs") / f"{name}-seed{args.seed}"
+def _from_file(args: Train) -> dict[str, Any]:
+    """What a file of settings asks of `configure`."""
+    from nearsym.cli.values import read_values
+    from nearsym.groups import saved
+    from nearsym.runs.config import RunConfig
+    from nearsym.runs.folders_0_1 import upgraded
+
+    if args.config is None:
+        return {"options": {}}
+    values = upgraded(read_values(Path(args.config)))
+    known = [f.name for f in fields(RunConfig)]
+    unknown = next((name for name in values if name not in known), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{args.config} has an unknown entry {unknown!r}.{did_you_mean(unknown, known)}"
+        )
+    options = dict(values.pop("task", {}))
+    if options.get("symmetry") and isinstance(options["symmetry"], dict):
+        options["symmetry"] = saved.from_plain(options["symmetry"])
+    kind, name = options.pop("kind", None), options.pop("name", None)
+    if args.task is not None and args.task != (name or kind):
+        options = {}  # another task has other options
+    asked = values | {"task": name or kind, "options": options}
+    network = dict(asked.pop("network", {}))
+    return asked | {"model": network.pop("model", None), "network": network}
 
 
-def _given(args: Train) -> list[str]:
-    return [name for name in vars(args) if getattr(args, name) != getattr(Train(), name)]
+def _new_run(args: Any) -> tuple[Path, Any]:
+    """The folder and the configuration of a new run."""
+    from nearsym.runs.config import with_settings
+    from nearsym.runs.configure import check_network
+    from nearsym.runs.run import default_folder
+
+    if not hasattr(args, "base"):
+        raise UsageError(NO_TASK)
+    config = args.base
+    for section in SECTIONS:
+        before, after = vars(getattr(config, section)), vars(getattr(args, section))
+        given = {name: value for name, value in after.items() if value != before[name]}
+        config = with_settings(config, section, given)
+        if section == "network":
+            check_network(config, given, config.task.traits())
+    return default_folder(config) if args.out is None else Path(args.out), config
 
 
-def _present(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+def _announcement(config: Any, folder: Path) -> Any:
+    """Says on standard error what begins, or goes on."""
+    from nearsym.training.callbacks import Callback, Progress
+
+    class Announcement(Callback):
+        def on_start(self, progress: Progress) -> None:
+            verb = f"Going on at frame {progress.frames}" if progress.frames else "Training"
+            variant = f" ({config.task.variant})" if config.task.variant else ""
+            print(
+                f"{verb}: {config.task.name}{variant}, {config.agent}, {config.network.model}; "
+                f"{config.precision}, {config.threads} thread(s); {folder}",
+                file=sys.stderr,
+            )
+
+    return Announcement()
+
+
+def _refuse_beside_resume(args: Train) -> None:
+    allowed = ("resume", "frames", "trust_task", "threads")
+    extra = [f.name for f in fields(Train) if getattr(args, f.name) != getattr(Train(), f.name)]
+    extra = [name for name in extra if name not in allowed]
+    if extra:
+        raise UsageError(
+            f"--resume takes everything from the run's config.json; leave out `{extra[0]}`. "
+            "Only --frames may change."
+        )

@@ -105,7 +105,7 @@ class SiTEncoder(nn.Module):
     ) -> Float[Tensor, "batch 1 features"]:
         x = scaled_pixels(obs, self.class_token.dtype)
         patches = self.embed(x).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.class_token.expand(len(x), -1, -1), patches], dim=1)
+        tokens = torch.cat([self.class_token.expand(x.shape[0], -1, -1), patches], dim=1)
         return self.norm(self.blocks(tokens)).flatten(1).unsqueeze(1)
 
 

@@ -4,7 +4,7 @@ import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import cattrs
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
@@ -188,8 +188,16 @@ def _optional(value: Any, hint: Any) -> Any:
         return None
     if kind is Symmetry:
         return value if isinstance(value, Symmetry) else saved.from_plain(value)
+    if get_origin(kind) is Literal:
+        return _choice(value, kind)
     if type(value) is not kind:
         raise TypeError(f"must be {kind.__name__} or null, got {value!r}")
+    return value
+
+
+def _choice(value: Any, hint: Any) -> Any:
+    if value not in get_args(hint):
+        raise TypeError(f"must be one of {', '.join(get_args(hint))}, got {value!r}")
     return value
 
 
@@ -199,6 +207,7 @@ def _converter() -> cattrs.Converter:
         converter.register_structure_hook(kind, _strict)
     converter.register_structure_hook_func(lambda hint: hint == tuple[float, float], _pair)
     converter.register_structure_hook_func(_is_optional, _optional)
+    converter.register_structure_hook_func(lambda hint: get_origin(hint) is Literal, _choice)
     converter.register_unstructure_hook(Symmetry, saved.to_plain)
     unsaved: dict[str, Any] = {
         name: override(omit=True) for name in ("factory", "trusted", "_opened")

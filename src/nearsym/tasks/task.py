@@ -88,6 +88,10 @@ class Task(Protocol):
         """A new environment: actions in [−1, 1]ⁿ, observations float32 vectors or uint8 images."""
         ...
 
+    def make_for_audit(self) -> gymnasium.Env:
+        """The environment as its author made it, stepped one environment step at a time."""
+        ...
+
     def data_hash(self, env: gymnasium.Env) -> str | None:
         """The hash of the data that an environment replays; None for tasks without data."""
         ...

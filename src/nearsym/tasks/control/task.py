@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import gymnasium
 
@@ -33,7 +33,7 @@ class ControlTask:
     """acrobot-swingup, cartpole-swingup, ball_in_cup-catch or reacher-hard"""
     variant: str | None = None
     """symmetry-breaking variant, NAME or NAME=STRENGTH"""
-    obs: str | None = None
+    obs: Literal["pixels", "state"] | None = None
     """what the agent sees: pixels or state (default: pixels for drqv2, state for sac)"""
     size: int = 85
     """side of the images in pixels"""
@@ -100,6 +100,11 @@ class ControlTask:
             background=self.background,
             render_mode=render_mode,
         )
+
+    def make_for_audit(self) -> gymnasium.Env:
+        """Without action repeat: regions are tested at every environment step. States are shown
+        unless pixels are asked for."""
+        return replace(self, obs=self.obs or "state", action_repeat=1).make()
 
     def data_hash(self, env: gymnasium.Env) -> str | None:
         return None

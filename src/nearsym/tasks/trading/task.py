@@ -13,7 +13,7 @@ from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv, make_trading
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
-from nearsym.tasks.trading.prices import EMBEDDED, PriceTable
+from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable
 from nearsym.training.evaluate import Episode
 
 
@@ -30,17 +30,17 @@ class TradingTask:
     frames_per_step: ClassVar[int] = 1
     stacked: ClassVar[int] = 1
 
-    symmetry: str | None = None
+    symmetry: Literal["T", "ST"] | None = None
     """equivariance to translation in time, T (default), or to scale and translation, ST"""
     data: str | None = None
     """a CSV or Parquet file of prices (default: the embedded ones)"""
     split: str | None = None
     """the dates that separate training, validation and test"""
-    fill: str = "close"
+    fill: Literal["close", "next_open"] = "close"
     """fill orders at the close that is shown, or at the next_open"""
-    late: str = "refuse"
+    late: Late = "refuse"
     """refuse or drop tickers that start late"""
-    jumps: str = "refuse"
+    jumps: Jumps = "refuse"
     """refuse or accept jumps that look like unadjusted splits"""
     max_shares: int = 100
     """the largest order, in shares of a ticker a day"""
@@ -82,7 +82,7 @@ class TradingTask:
         data: str | PriceTable,
         part: Part = "train",
         *,
-        jumps: Literal["refuse", "accept"] | None = None,
+        jumps: Jumps | None = None,
     ) -> TradingEnv:
         """The same task on other prices."""
         options: dict[str, Any] = {}
@@ -98,6 +98,9 @@ class TradingTask:
             "foresight": self.foresight,
         }
         return make_trading(data=data, part=part, split=self.split, **chosen, **options)
+
+    def make_for_audit(self) -> TradingEnv:
+        return self.make()
 
     def data_hash(self, env: gymnasium.Env) -> str | None:
         return _market(env).table.sha256
