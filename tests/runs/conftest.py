@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,47 @@ def discrete():
     env = Toy()
     env.action_space = gymnasium.spaces.Discrete(3)
     return env
+
+
+class Counted(Toy):
+    """Actions from −3 to 3, observations in double precision; it is counted and watched."""
+
+    built = closed = 0
+    seen, done = [], []
+
+    def __init__(self, symmetry=False):
+        super().__init__(dtype=np.float64, symmetry=symmetry)
+        self.action_space = gymnasium.spaces.Box(-3, 3, (1,), np.float32)
+        Counted.built += 1
+
+    def look(self):
+        obs = super().look()
+        Counted.seen.append(obs)
+        return obs
+
+    def step(self, action):
+        Counted.done.append(np.array(action))
+        return super().step(action)
+
+    def close(self):
+        Counted.closed += 1
+
+
+def counted():
+    return Counted(symmetry=True)
+
+
+class Declaring(gymnasium.Wrapper):
+    """A wrapper that declares the symmetry of what it wraps."""
+
+    symmetry = Symmetry(2 * sign(MIRROR), sign(MIRROR))
+
+
+def wrapped():
+    return gymnasium.wrappers.TimeLimit(Declaring(Counted()), 20)
+
+
+gymnasium.register("toys/Counted-v0", entry_point=Counted, disable_env_checker=True)
 '''
 
 
@@ -195,6 +237,15 @@ def _toys(tmp_path_factory):
     yield
     sys.path.remove(str(folder))
     sys.modules.pop("toys", None)
+
+
+@pytest.fixture
+def toys():
+    """The module itself, with nothing counted yet."""
+    module = import_module("toys")
+    module.Counted.built = module.Counted.closed = 0
+    module.Counted.seen, module.Counted.done = [], []
+    return module
 
 
 def _small(name="toys:vector", agent="sac", model="approx", obs=None, **training):

@@ -29,7 +29,7 @@ def curve_of(rows: Sequence[dict[str, Any]]) -> Curve:
     evaluations = _evaluations(rows)
     frames = np.array([row["frames"] for row in evaluations], dtype=np.int64)
     returns = np.array([row["eval/returns"] for row in evaluations], dtype=np.float64)
-    return Curve(frames, returns.reshape(len(frames), -1) if len(frames) else np.empty((0, 0)))
+    return Curve(frames, returns if len(returns) else np.empty((0, 1)))
 
 
 def relaxed_weights_of(rows: Sequence[dict[str, Any]]) -> dict[str, np.ndarray]:
