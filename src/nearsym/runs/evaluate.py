@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
-from tqdm.auto import tqdm
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.folder import check_data
@@ -144,7 +143,13 @@ class Film:
 
 @contextmanager
 def _bar(total: int, unit: str, shown: bool) -> Iterator[Callable[[], None]]:
-    with tqdm(total=total, unit=unit, disable=not shown) as bar:
+    if not shown:
+        yield lambda: None
+        return
+    # Not at the top: it finds out what it runs in, and starts a thread even for a hidden bar.
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit=unit) as bar:
         yield lambda: bar.update() and None
 
 
