@@ -9,14 +9,13 @@ from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import TimeLimit
 from torch import Tensor
 
 from nearsym.agents.base import Agent
 from nearsym.errors import RunError, UsageError
-from nearsym.protocols import Resumable, layer_of
 from nearsym.training.callbacks import Callback, Callbacks, Progress
 from nearsym.training.config import TrainingConfig
+from nearsym.training.environment_state import environment_state, set_environment_state
 from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
 from nearsym.training.random_state import generator_state, set_generator_state
@@ -24,7 +23,11 @@ from nearsym.training.replay import Replay
 
 
 class DivergedError(RunError):
-    """Training met a number that is not finite."""
+    """Training met a number that is not finite.
+
+    >>> print(DivergedError("critic/loss", 2000))
+    critic/loss is not finite at frame 2000; the run stops here. What it has saved is from before.
+    """
 
     def __init__(self, quantity: str, frames: int):
         super().__init__(
@@ -34,7 +37,11 @@ class DivergedError(RunError):
 
 
 class Interrupted(RunError):
-    """Somebody asked the run to stop; it has been saved."""
+    """Somebody asked the run to stop; it has been saved.
+
+    >>> print(Interrupted("Stopped and saved at frame 2000."))
+    Stopped and saved at frame 2000.
+    """
 
 
 class Store(Protocol):
@@ -45,7 +52,11 @@ class Store(Protocol):
 
 @dataclass
 class LoopState:
-    """Where the loop stands. Everything else that changes lives in agent, replay and env."""
+    """Where the loop stands. Everything else that changes lives in agent, replay and env.
+
+    >>> LoopState().frames
+    0
+    """
 
     frames: int = 0
     step: int = 0
@@ -70,6 +81,8 @@ class Trainer:
     that of sampling `rng`, that of the task the environment's own. `arithmetic` names what else
     the last bit depends on (threads, precision): it is saved, and has to be the same on resuming.
     `callbacks` are told what happens; one of them may end the run after an evaluation.
+
+    The documentation of the package `nearsym.training` has an example of a whole run.
     """
 
     def __init__(
@@ -246,16 +259,14 @@ class Trainer:
     def save(self, *, best: bool = False) -> None:
         """Put everything that decides what happens next into a checkpoint."""
         assert self.obs is not None
-        env = _resumable(self.env)
         state = {
             "loop": asdict(self.state),
             "agent": self.agent.state_dict(),
             "rng": generator_state(self.rng),
-            "environment": None if env is None else dict(env.get_state()),
-            "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
             "arithmetic": self.arithmetic,
+            **environment_state(self.env),
         }
         path = self.store.save(state, self.state.frames, best=best)
         self.callbacks.on_checkpoint(self._progress(), path)
@@ -276,25 +287,7 @@ class Trainer:
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])
         self.env.reset(seed=self.first_seed)
-        env = _resumable(self.env)
-        if state["environment"] is None or env is None:
-            self._start_episode()
-        else:
-            env.set_state(state["environment"])
-            for limit, elapsed in zip(_time_limits(self.env), state["elapsed"], strict=True):
-                limit._elapsed_steps = elapsed
+        if set_environment_state(self.env, state):
             self.obs = state["obs"]
-
-
-def _resumable(env: gymnasium.Env) -> Resumable | None:
-    return layer_of(env, Resumable)  # type: ignore[type-abstract]
-
-
-def _time_limits(env: gymnasium.Env) -> list[TimeLimit]:
-    """Gymnasium's counters of steps around an environment, which are no part of its own state."""
-    found = []
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, TimeLimit):
-            found.append(env)
-        env = env.env
-    return found
+        else:
+            self._start_episode()
