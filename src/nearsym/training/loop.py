@@ -37,7 +37,7 @@ class DivergedError(RunError):
 
 
 class Interrupted(RunError):
-    """Somebody asked the run to stop; it has been saved.
+    """The run was asked to stop; it has been saved.
 
     >>> print(Interrupted("Stopped and saved at frame 2000."))
     Stopped and saved at frame 2000.
@@ -75,7 +75,7 @@ class Trainer:
     """Runs an agent in an environment until a number of frames.
 
     `evaluate` returns the metrics of an evaluation, `eval/returns` among them; it calls its
-    argument now and then, which raises `Interrupted` where somebody asked to stop.
+    argument now and then, which raises `Interrupted` once a stop has been requested.
 
     Repeats exactly for a seed: the randomness of acting and updating is the agent's generator,
     that of sampling `rng`, that of the task the environment's own. `arithmetic` names what else
@@ -112,9 +112,10 @@ class Trainer:
         self._shown: dict[str, str] = {}
 
     def run(self) -> LoopState:
-        """Train to the end, to where a callback ends the run, or to the next request to stop.
+        """Train to the end, until a callback ends the run, or until a stop is requested.
 
-        A run that a callback has ended is saved; with this state it goes on where it stands.
+        A run that a callback has ended is saved but not finished: calling this again goes on, and
+        so does resuming from the checkpoint.
         """
         if self.obs is None:
             self._start_episode(seed=self.first_seed)
@@ -133,7 +134,7 @@ class Trainer:
         while self.state.frames < self.config.frames and not ended:
             before = self.state.frames
             self._step()
-            if self.callbacks:  # a run that nobody watches builds nothing to show
+            if self.callbacks:  # without any, nothing is built at every step
                 self.callbacks.on_step(self._progress())
             self.state.seconds = time.monotonic() - started
             self.state.evaluation_due = self._crossed(self.config.eval_every, before)
@@ -170,10 +171,7 @@ class Trainer:
             self._start_episode()
 
     def _pause_if_due(self, before: int) -> bool:
-        """Evaluate and save where the schedule says so; stop where somebody asked.
-
-        Whether a callback ends the run here.
-        """
+        """Evaluate and save when due, and stop on request; whether a callback ends the run."""
         checkpoint_due = self._crossed(self.config.checkpoint_every, before)
         if self.state.evaluation_due or checkpoint_due:
             self._check_weights()
