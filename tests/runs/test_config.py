@@ -92,7 +92,7 @@ def changed(path, value):
         ("network.rpp_actor", [1.0, "a"], r"config\.network\.rpp_actor must be float, got 'a'"),
         ("network", None, r"config\.network must be an object, got NoneType"),
         ("network.model", "aprox", "Did you mean 'approx'"),
-        ("algorithm.target_tau", 5.0, r"target_tau must lie in \(0, 1\], got 5"),
+        ("algorithm.target_tau", 5.0, r"`target_tau` must lie in \(0, 1\], got 5"),
         ("agent", "drqv3", "Did you mean 'drqv2'"),
         ("threads", 0, "threads must lie between 1 and 1024, got 0"),
         ("seed", -1, "seed must not be negative, got -1"),

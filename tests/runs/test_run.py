@@ -168,9 +168,9 @@ def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
 
 
 def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
-    from nearsym.agents import sac
+    from nearsym.agents import base
 
-    monkeypatch.setattr(sac, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
+    monkeypatch.setattr(base, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
     with pytest.raises(DivergedError, match="critic/loss is not finite"):
         start(small(), tmp_path / "run")
 
