@@ -25,10 +25,10 @@ class EquivarianceWarning(UserWarning):
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.layers.pool import SpatialPool2d
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     y = SpatialPool2d(dihedral(1), "max", 2)(torch.zeros(1, 1, 6, 17))
+    ...     y = SpatialPool2d(dihedral(1), "max", 11)(torch.zeros(1, 1, 11, 24))
     >>> print(caught[0].message)
-    SpatialPool2d with kernel 2, stride 2 and padding 0 is not exactly equivariant at a width of \
-17 pixels; at 16 it would be. See nearsym.layers.exact_sizes.
+    SpatialPool2d with kernel 11, stride 11 and padding 0 is not exactly equivariant at a width of \
+24 pixels; at 22 it would be. See nearsym.layers.exact_sizes.
     """
 
 
