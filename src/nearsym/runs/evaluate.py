@@ -41,7 +41,10 @@ def evaluate_run(
     task = run.task if noise is None else run.task.with_noise(noise)
     render_mode = None if video is None else "rgb_array"
     # As in training: the same numbers to the last bit.
-    with torch_threads(run.config.threads), closing(task.make("test", render_mode=render_mode)) as env:
+    with (
+        torch_threads(run.config.threads),
+        closing(task.make("test", render_mode=render_mode)) as env,
+    ):
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
         agent.generator.manual_seed(seed)  # what a sampled policy draws
