@@ -295,15 +295,15 @@ def test_penalties_join_the_losses(agent, network, off, make_agent, make_batch):
 @pytest.mark.parametrize("config", [DrQV2Config, SACConfig])
 @pytest.mark.parametrize("tau", [0.0, 1.5, -0.1])
 def test_configs_refuse_a_wrong_tau(config, tau):
-    with pytest.raises(ValueError, match=r"target_tau must lie in \(0, 1\], got"):
+    with pytest.raises(ValueError, match=r"`target_tau` must lie in \(0, 1\], got"):
         config(target_tau=tau)
 
 
 def test_drqv2_refuses_a_schedule_without_length():
-    with pytest.raises(ValueError, match="std_steps must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="`std_steps` must be at least 1, got 0"):
         DrQV2Config(std_steps=0)
 
 
 def test_sac_refuses_a_temperature_without_logarithm():
-    with pytest.raises(ValueError, match="temperature must be positive, got 0"):
+    with pytest.raises(ValueError, match="`temperature` must be positive, got 0"):
         SACConfig(temperature=0)

@@ -64,7 +64,7 @@ def test_data_outside_the_papers_years_can_be_looked_at(tmp_path, capsys):
 
 
 def test_show_refuses_what_cannot_be_traded(bad_file):
-    with pytest.raises(UsageError, match=r"bad.csv: .* \(and 1 more: nearsym data check\)"):
+    with pytest.raises(UsageError, match=r"bad.csv: .* \(and 1 more; .nearsym data check. lists"):
         run(Data(action="show", file=bad_file))
 
 

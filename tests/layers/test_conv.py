@@ -141,7 +141,7 @@ def test_keeps_channels_last_and_survives_the_change_of_format():
 
 def test_a_stride_that_does_not_fit_warns_once():
     layer = LiftingConv2d(dihedral(1), 1, 1, 3, stride=2)
-    text = r"LiftingConv2d with kernel 3, stride 2 and padding 0 .* at 20 pixels; at 19 it would"
+    text = r"LiftingConv2d with kernel 3, stride 2 .* width of 20 pixels; at 19 it would"
     with pytest.warns(EquivarianceWarning, match=text):
         layer(torch.zeros(1, 1, 20, 20))
     layer(torch.zeros(1, 1, 20, 20))  # silent: warnings are errors here

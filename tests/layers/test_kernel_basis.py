@@ -223,7 +223,7 @@ def test_nothing_is_fixed_by_a_sign():
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        (lambda: kernel_basis("regular", cyclic(4).regular(), 3, Rings()), "such as regular"),
+        (lambda: kernel_basis("regular", cyclic(4).regular(), 3, Rings()), "such as cyclic"),
         (
             lambda: kernel_basis(cyclic(4).regular(), cyclic(2).regular(), 3, Rings()),
             "needs one group: regular belongs to C4, regular to C2",

@@ -269,7 +269,7 @@ def test_stride_is_exact_at_fitting_sizes_and_warns_at_others():
     assert exact_sizes(layer, range(7, 12)) == [7, 9, 11]
     errors = equivariance_error(layer, torch.randn(2, 4, 9, 9).double(), *actions, relative=True)
     assert max(errors.values()) < 1e-12
-    with pytest.warns(EquivarianceWarning, match="not exactly equivariant at 10 pixels"):
+    with pytest.warns(EquivarianceWarning, match="not exactly equivariant at a width of 10 pixels"):
         errors = equivariance_error(
             layer, torch.randn(2, 4, 10, 10).double(), *actions, relative=True
         )
@@ -379,7 +379,7 @@ RHO = cyclic(4).regular()
             lambda: SteerableConv2d(RHO, RHO, 1, 1, 3, filters=2),
             "2 filters without relaxed weights",
         ),
-        (lambda: SteerableConv2d("C4", RHO, 1, 1, 3), "such as regular.*got 'C4'"),
+        (lambda: SteerableConv2d("C4", RHO, 1, 1, 3), "such as cyclic.*got 'C4'"),
         (
             lambda: SteerableConv2d(RHO, RHO, 2, 1, 3)(torch.zeros(1, 4, 5, 5)),
             r"from regular expects \(batch, 8, height, width\), got shape \(1, 4, 5, 5\)",

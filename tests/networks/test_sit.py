@@ -96,6 +96,6 @@ def test_the_number_of_tokens_decides_the_features():
 @pytest.mark.parametrize(("size", "nearest"), [(53, 56), (85, 88), (3, 8)])
 def test_a_size_that_patches_do_not_divide(size, nearest):
     with pytest.raises(
-        UsageError, match=rf"multiple, got {size}\. The nearest \(--size\) is {nearest}\."
+        UsageError, match=rf"multiple, got {size}\. The nearest `size` is {nearest}\."
     ):
         SiTEncoder(size, 9)

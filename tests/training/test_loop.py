@@ -309,6 +309,12 @@ def test_a_callback_ends_the_run_and_resuming_goes_on(tmp_path):
     assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
 
 
+def test_a_run_that_a_callback_ended_can_be_run_on(tmp_path):
+    trainer = make(tmp_path, callbacks=[Witness(stop_at=[20])])
+    assert trainer.run().frames == 20
+    assert go(trainer).frames == 60
+
+
 def test_an_end_without_improvement_is_saved_but_not_as_the_best(tmp_path):
     trainer = make(tmp_path, scores=[[8.0], [1.0]], callbacks=[Witness(stop_at=[40])])
     assert go(trainer).final_return == 1.0

@@ -150,12 +150,12 @@ def test_frames_are_stored_once_and_memory_stays_in_the_window():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"capacity": 3}, "needs a capacity of at least 7 observations, got 3"),
+        ({"capacity": 3}, "needs a `capacity` of at least 7 observations, got 3"),
         ({"obs_dtype": np.float64}, "uint8 images or float32 vectors, got float64"),
         ({"obs_shape": (5, 4, 8)}, r"stack of 3 frames, got the shape \(5, 4, 8\)"),
         ({"action_size": 0}, "at least one component, got 0"),
-        ({"nstep": 0}, "nstep must be at least 1"),
-        ({"discount": 1.5}, r"discount lie in \[0, 1\], got 3 and 1.5"),
+        ({"nstep": 0}, "`nstep` must be at least 1"),
+        ({"discount": 1.5}, r"`discount` lie in \[0, 1\], got 3 and 1.5"),
     ],
 )
 def test_bad_settings_are_refused(change, message):

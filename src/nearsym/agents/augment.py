@@ -7,7 +7,11 @@ from torch import Tensor
 
 
 def draw_shifts(batch: int, pad: int, generator: torch.Generator) -> Int[Tensor, "batch 2"]:
-    """One shift (rows, columns) in 0…2·pad for each image; `pad` means no shift."""
+    """One shift (rows, columns) in 0…2·pad for each image; `pad` means no shift.
+
+    >>> draw_shifts(5, pad=4, generator=torch.Generator()).shape
+    torch.Size([5, 2])
+    """
     return torch.randint(0, 2 * pad + 1, (batch, 2), generator=generator, device=generator.device)
 
 
@@ -20,6 +24,10 @@ def shift_images(
 
     Equal to the published version, which pads and interpolates but shifts by whole pixels too;
     copying bytes costs a hundredth of resampling floats.
+
+    >>> row = torch.tensor([[[[1], [2], [3]]]], dtype=torch.uint8)  # one image of 1 × 3
+    >>> shift_images(row, torch.tensor([[1, 2]]), pad=1).flatten().tolist()
+    [2, 3, 3]
     """
     copy = copy_slices if images.device.type == "cpu" else copy_by_index
     return copy(images, shifts - pad)

@@ -4,18 +4,23 @@ import contextlib
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from nearsym.agents.batch import Batch
+from nearsym.agents.losses import twin_critic_loss
 from nearsym.networks.actor_critic import ActorCritic
 
 
 class Agent(Protocol):
-    """What the training loop needs of an agent."""
+    """What the training loop needs of an agent.
+
+    >>> def best_action(agent: Agent, obs: np.ndarray) -> np.ndarray:
+    ...     return agent.policy(obs[None])[0]
+    """
 
     networks: ActorCritic
     generator: torch.Generator
@@ -37,7 +42,9 @@ class Agent(Protocol):
         """Weights, optimisers and random state: tensors and plain data only."""
         ...
 
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The inverse of `state_dict`."""
+        ...
 
     def load_weights(self, state: dict[str, Any]) -> None:
         """What acting needs of a state, whatever device it was made on."""
@@ -46,7 +53,12 @@ class Agent(Protocol):
 
 @dataclass(frozen=True)
 class Compute:
-    """Where and how precisely an agent computes."""
+    """Where and how precisely an agent computes.
+
+    >>> compute = Compute(torch.device("cpu"), bfloat16=True)
+    >>> compute.encode(nn.Linear(3, 2), torch.ones(5, 3)).dtype
+    torch.float32
+    """
 
     device: torch.device
     bfloat16: bool
@@ -109,28 +121,61 @@ def normal_like(x: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
 
 
-class Learner:
-    """An actor-critic in training: its networks, target critic, optimisers and random generator."""
+class LearnerConfig(Protocol):
+    """The settings that all learners share."""
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    @property
+    def target_tau(self) -> float: ...
+
+
+Config = TypeVar("Config", bound=LearnerConfig)
+
+
+class Learner(Generic[Config]):
+    """An actor-critic in training: its networks, target critic, optimisers and random generator.
+
+    The networks are handed in; the encoder learns from the critic's loss. Agents add `act`,
+    `policy` and `update` (see `Agent`).
+
+    >>> from nearsym.agents.sac import SAC
+    >>> issubclass(SAC, Learner)
+    True
+    """
 
     def __init__(
         self,
         networks: ActorCritic,
+        config: Config,
         *,
-        learning_rate: float,
         compute: Compute,
         generator: torch.Generator,
     ):
         self.networks = networks
+        self.config = config
         self.compute = compute
         self.generator = generator
         self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
         self.optimisers = {
-            name: adam(learning_rate, module) for name, module in networks.parts.items()
+            name: adam(config.learning_rate, module) for name, module in networks.parts.items()
         }
 
     def encode(self, obs: Tensor) -> Tensor:
         """Features of a batch of observations, where and how this learner computes."""
         return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
+
+    def fit_critic(self, features: Tensor, action: Tensor, target: Tensor) -> dict[str, Tensor]:
+        """One gradient step of critic and encoder towards the targets; returns named scalars."""
+        q = self.networks.critic(features, action)
+        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
+        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
+        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+
+    def follow_critic(self) -> None:
+        """Move the target critic a fraction `target_tau` towards the critic."""
+        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""
@@ -144,6 +189,7 @@ class Learner:
             module.load_state_dict(state[name])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Everything in a state that `state_dict` gave: training goes on bit for bit."""
         self.load_weights(state)
         for name, optimiser in self.optimisers.items():
             if optimiser is not None:

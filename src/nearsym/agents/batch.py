@@ -14,6 +14,11 @@ class Batch(NamedTuple):
         R = Σ_{k<m} γᵏ (Π_{j<k} d_j) r_k,      Γ = γᵐ Π_{k<m} d_k,
 
     where d_k is 0 at a true termination and 1 elsewhere.
+
+    >>> import torch
+    >>> obs, reward = torch.zeros(8, 3), torch.zeros(8)
+    >>> Batch(obs, torch.zeros(8, 1), reward, torch.full((8,), 0.99), obs).action.shape
+    torch.Size([8, 1])
     """
 
     obs: Shaped[Tensor, "batch *shape"]

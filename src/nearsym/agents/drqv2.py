@@ -7,29 +7,19 @@ import torch
 from torch import Tensor
 
 from nearsym.agents.augment import draw_shifts, shift_images
-from nearsym.agents.base import (
-    Compute,
-    Learner,
-    frozen,
-    minimise,
-    normal_like,
-    polyak_,
-    uniform_action,
-)
+from nearsym.agents.base import Learner, frozen, minimise, normal_like, uniform_action
 from nearsym.agents.batch import Batch
-from nearsym.agents.losses import (
-    clipped_double_q_target,
-    linear_schedule,
-    truncated_normal_sample,
-    twin_critic_loss,
-)
+from nearsym.agents.losses import clipped_double_q_target, linear_schedule, truncated_normal_sample
 from nearsym.errors import UsageError
-from nearsym.networks.actor_critic import ActorCritic
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrQV2Config:
-    """Defaults follow Yarats et al. 2021 (arXiv:2107.09645)."""
+    """Defaults follow Yarats et al. 2021 (arXiv:2107.09645).
+
+    >>> DrQV2Config(std_steps=50_000).learning_rate
+    0.0001
+    """
 
     learning_rate: float = 1e-4
     """Adam step size for encoder, actor and critic."""
@@ -53,26 +43,29 @@ class DrQV2Config:
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
-            raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+            raise UsageError(f"`target_tau` must lie in (0, 1], got {self.target_tau}.")
         if self.std_steps < 1:
-            raise UsageError(f"std_steps must be at least 1, got {self.std_steps}.")
+            raise UsageError(f"`std_steps` must be at least 1, got {self.std_steps}.")
 
 
-class DrQV2(Learner):
-    """The agent. Networks are handed in; images are augmented, vectors are not."""
+class DrQV2(Learner[DrQV2Config]):
+    """The agent. Images are augmented, vectors are not.
 
-    def __init__(
-        self,
-        networks: ActorCritic,
-        config: DrQV2Config,
-        *,
-        compute: Compute,
-        generator: torch.Generator,
-    ):
-        super().__init__(
-            networks, learning_rate=config.learning_rate, compute=compute, generator=generator
-        )
-        self.config = config
+    >>> from nearsym.agents.base import Compute
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> from nearsym.groups.symmetry import Symmetry
+    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> mirror = dihedral(1)
+    >>> symmetry = Symmetry(2 * sign(mirror), sign(mirror))
+    >>> sizes = NetworkConfig(model="exact", channels=4, hidden=16)
+    >>> networks = build_actor_critic(symmetry, (2,), "drqv2", sizes)
+    >>> compute, generator = Compute(torch.device("cpu"), bfloat16=False), torch.Generator()
+    >>> agent = DrQV2(networks, DrQV2Config(), compute=compute, generator=generator)
+    >>> obs = np.ones((1, 2), np.float32)
+    >>> bool(np.allclose(agent.policy(-obs), -agent.policy(obs)))  # the mirrored action
+    True
+    """
 
     @torch.no_grad()
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
@@ -104,7 +97,7 @@ class DrQV2(Learner):
         features = self.encode(self._augment(batch.obs))
         metrics = self._update_critic(features, batch, std)
         metrics |= self._update_actor(features.detach(), std)
-        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
+        self.follow_critic()
         return metrics
 
     def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:
@@ -114,10 +107,7 @@ class DrQV2(Learner):
             next_q = self.target_critic(next_features, next_action)
             target = clipped_double_q_target(batch.reward, batch.discount, next_q)
 
-        q = self.networks.critic(features, batch.action)
-        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
-        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
-        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+        return self.fit_critic(features, batch.action, target)
 
     def _update_actor(self, features: Tensor, std: float) -> dict[str, Tensor]:
         before_tanh = self.networks.actor(features)

@@ -26,7 +26,11 @@ def clipped_double_q_target(
 def twin_critic_loss(
     q: Float[Tensor, "critics batch"], target: Float[Tensor, " batch"]
 ) -> Float[Tensor, ""]:
-    """Squared error of each critic, averaged over the batch, summed over the critics."""
+    """Squared error of each critic, averaged over the batch, summed over the critics.
+
+    >>> twin_critic_loss(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), torch.tensor([2.0, 2.0]))
+    tensor(1.)
+    """
     return (q - target).square().mean(dim=1).sum()
 
 
@@ -40,6 +44,10 @@ def truncated_normal_sample(
 
     The gradient passes straight through the second clipping, as in the published DrQ-v2, so that
     an action at the border can still be pulled back.
+
+    >>> mean, noise = torch.tensor([[0.5]]), torch.tensor([[2.0]])
+    >>> truncated_normal_sample(mean, std=0.1, noise=noise, clip=0.1)
+    tensor([[0.6000]])
     """
     shift = std * noise if clip is None else (std * noise).clamp(-clip, clip)
     action = mean + shift
@@ -56,6 +64,10 @@ def squashed_normal_sample(
 
     log π(a) = log N(u) − Σ log(1 − tanh²u), with 1 − tanh²u = 4 / (eᵘ + e⁻ᵘ)² written without
     cancellation.
+
+    >>> zero = torch.zeros(1, 1)
+    >>> squashed_normal_sample(zero, log_std=zero, noise=zero)  # log π = −½ log 2π
+    (tensor([[0.]]), tensor([-0.9189]))
     """
     u = mean + log_std.exp() * noise
     log_normal = -0.5 * noise.square() - log_std - 0.5 * math.log(2 * math.pi)
@@ -67,14 +79,22 @@ def squashed_normal_log_prob(
     log_std: Float[Tensor, "batch action"],
     action: Float[Tensor, "batch action"],
 ) -> Float[Tensor, " batch"]:
-    """log π(a) of a given action inside the open box."""
+    """log π(a) of a given action inside the open box.
+
+    >>> squashed_normal_log_prob(torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1, 1))
+    tensor([-0.9189])
+    """
     u = torch.atanh(action)
     noise = (u - mean) / log_std.exp()
     return squashed_normal_sample(mean, log_std, noise)[1]
 
 
 def log_one_minus_tanh_squared(u: Tensor) -> Tensor:
-    """log(1 − tanh²u) = 2·(log 2 − u − softplus(−2u)), stable for large |u|."""
+    """log(1 − tanh²u) = 2·(log 2 − u − softplus(−2u)), stable for large |u|.
+
+    >>> log_one_minus_tanh_squared(torch.tensor(100.0))
+    tensor(-198.6137)
+    """
     return 2.0 * (math.log(2.0) - u - softplus(-2.0 * u))
 
 

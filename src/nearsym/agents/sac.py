@@ -8,28 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nearsym.agents.base import (
-    Compute,
-    Learner,
-    frozen,
-    minimise,
-    normal_like,
-    polyak_,
-    uniform_action,
-)
+from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, uniform_action
 from nearsym.agents.batch import Batch
-from nearsym.agents.losses import (
-    clipped_double_q_target,
-    squashed_normal_sample,
-    twin_critic_loss,
-)
+from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
 
 @dataclass(frozen=True, kw_only=True)
 class SACConfig:
-    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905), but for the first temperature."""
+    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905), but for the first temperature.
+
+    >>> SACConfig(learn_temperature=False).temperature
+    0.1
+    """
 
     learning_rate: float = 3e-4
     """Adam step size for encoder, actor, critic and temperature."""
@@ -44,13 +36,29 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
-            raise UsageError(f"target_tau must lie in (0, 1], got {self.target_tau}.")
+            raise UsageError(f"`target_tau` must lie in (0, 1], got {self.target_tau}.")
         if not self.temperature > 0:
-            raise UsageError(f"temperature must be positive, got {self.temperature}.")
+            raise UsageError(f"`temperature` must be positive, got {self.temperature}.")
 
 
-class SAC(Learner):
-    """The agent. Networks are handed in; the encoder learns from the critic's loss."""
+class SAC(Learner[SACConfig]):
+    """The agent. Its temperature α is learned beside the networks, or fixed.
+
+    >>> from nearsym.agents.base import Compute
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.representation import sign
+    >>> from nearsym.groups.symmetry import Symmetry
+    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> mirror = dihedral(1)
+    >>> symmetry = Symmetry(2 * sign(mirror), sign(mirror))
+    >>> sizes = NetworkConfig(model="exact", channels=4, hidden=16)
+    >>> networks = build_actor_critic(symmetry, (2,), "sac", sizes)
+    >>> compute, generator = Compute(torch.device("cpu"), bfloat16=False), torch.Generator()
+    >>> agent = SAC(networks, SACConfig(), compute=compute, generator=generator)
+    >>> obs = np.ones((1, 2), np.float32)
+    >>> bool(np.allclose(agent.policy(-obs), -agent.policy(obs)))  # the mirrored action
+    True
+    """
 
     def __init__(
         self,
@@ -60,10 +68,7 @@ class SAC(Learner):
         compute: Compute,
         generator: torch.Generator,
     ):
-        super().__init__(
-            networks, learning_rate=config.learning_rate, compute=compute, generator=generator
-        )
-        self.config = config
+        super().__init__(networks, config, compute=compute, generator=generator)
         start = math.log(config.temperature)
         self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
         self.optimisers["temperature"] = (
@@ -94,7 +99,7 @@ class SAC(Learner):
         features = self.encode(batch.obs)
         metrics = self._update_critic(features, batch)
         metrics |= self._update_actor(features.detach())
-        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
+        self.follow_critic()
         return metrics
 
     def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
@@ -105,10 +110,7 @@ class SAC(Learner):
             soft_q = next_q - self.temperature * log_prob
             target = clipped_double_q_target(batch.reward, batch.discount, soft_q)
 
-        q = self.networks.critic(features, batch.action)
-        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
-        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
-        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+        return self.fit_critic(features, batch.action, target)
 
     def _update_actor(self, features: Tensor) -> dict[str, Tensor]:
         action, log_prob = self._sample(features)
@@ -132,6 +134,7 @@ class SAC(Learner):
 
     @property
     def temperature(self) -> Tensor:
+        """α as it is now."""
         return self.log_temperature.detach().exp()
 
     def _policy(self, obs: Tensor) -> tuple[Tensor, Tensor]:

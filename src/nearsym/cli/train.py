@@ -1,6 +1,5 @@
 """`nearsym train`."""
 
-import dataclasses
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -90,10 +89,10 @@ def command(words: Sequence[str]) -> tuple[type, Any]:
     try:
         return _for_task(args, rest)
     except UsageError as error:  # which options there are is not known yet: those of any task
-        known = [options_of(Train), *map(options_of, _other_options(["-"]))]
-        raise UsageError(
-            as_flags(str(error), {k: v for o in known for k, v in o.items()})
-        ) from None
+        known = options_of(Train)
+        for options in _other_options(["-"]):
+            known = known | options_of(options)
+        raise UsageError(as_flags(str(error), known)) from None
 
 
 def run(args: Train) -> dict[str, Any]:
@@ -158,8 +157,7 @@ def _for_task(args: Train, rest: Sequence[str]) -> tuple[type, Any]:
     options = make_dataclass("Options", _task_fields(task), frozen=True, kw_only=True)
     given, _ = parse_known(options, rest, options())
     changed = {k: v for k, v in vars(given).items() if v != getattr(task, k)}
-    task = dataclasses.replace(task, **changed) if changed else task  # type: ignore[type-var]
-    config = configure(task, **asked)
+    config = configure(task, **asked, **changed)
     sections = [(s, type(getattr(config, s)), _field(getattr(config, s))) for s in SECTIONS]
     whole = make_dataclass(
         "Train",
@@ -252,14 +250,17 @@ def _new_run(args: Any) -> tuple[Path, Any]:
 
 def _announcement(config: Any, folder: Path) -> Any:
     """Says on standard error what begins, or goes on."""
+    from nearsym.runs.folder import read_parameters
     from nearsym.training.callbacks import Callback, Progress
 
     class Announcement(Callback):
         def on_start(self, progress: Progress) -> None:
             verb = f"Going on at frame {progress.frames}" if progress.frames else "Training"
             variant = f" ({config.task.variant})" if config.task.variant else ""
+            counts = ", ".join(f"{k} {v:,}" for k, v in read_parameters(folder).items())
             print(
                 f"{verb}: {config.task.name}{variant}, {config.agent}, {config.network.model}; "
+                f"parameters: {counts}; "
                 f"{config.precision}, {config.threads} thread(s); {folder}",
                 file=sys.stderr,
             )

@@ -1,7 +1,7 @@
 """How an element moves images and other arrays."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -9,8 +9,19 @@ from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
 
 
+@runtime_checkable
 class Action(Protocol):
-    """A group acting on arrays, numpy or torch. A `Representation` is one; so are those below."""
+    """A group acting on arrays, numpy or torch. A `Representation` is one; so are those below.
+
+    >>> class Reversal:
+    ...     def __init__(self, group):
+    ...         self.group = group
+    ...     def act(self, g, x):
+    ...         return x[..., ::-1] if g else x
+    >>> from nearsym.groups.catalog import cyclic
+    >>> isinstance(Reversal(cyclic(2)), Action)
+    True
+    """
 
     group: FiniteGroup
 
@@ -65,6 +76,12 @@ class ImageAction:
 
     `height` and `width` name the pixel axes, counted from the end so that batches work:
     (−2, −1) for channel-first arrays, (−3, −2) for channel-last ones.
+
+    >>> from nearsym.groups.catalog import cyclic
+    >>> quarter = cyclic(4).index("rot90")
+    >>> ImageAction(cyclic(4)).act(quarter, np.array([[1, 2], [3, 4]]))
+    array([[2, 4],
+           [1, 3]])
     """
 
     def __init__(self, group: FiniteGroup, height: int = -2, width: int = -1):
@@ -89,7 +106,12 @@ class ImageAction:
 
 
 class Invariant:
-    """The action that leaves everything where it is."""
+    """The action that leaves everything where it is.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> Invariant(dihedral(1)).act(1, np.array([5.0]))
+    array([5.])
+    """
 
     def __init__(self, group: FiniteGroup):
         self.group = group
@@ -108,7 +130,13 @@ class Invariant:
 
 
 class Together:
-    """Several actions of one group on different axes of one array, such as pixels and channels."""
+    """Several actions of one group on different axes of one array, such as pixels and channels.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> mirror = dihedral(1)
+    >>> Together(ImageAction(mirror), mirror.regular().along(0))
+    D1 on pixels and regular on axis 0
+    """
 
     def __init__(self, *parts: Action):
         self.parts = parts

@@ -11,7 +11,11 @@ MIRROR_X = np.array([[-1.0, 0.0], [0.0, 1.0]])
 
 
 def trivial() -> FiniteGroup:
-    """The group of the identity alone."""
+    """The group of the identity alone.
+
+    >>> trivial().elements
+    ('e',)
+    """
     return FiniteGroup("trivial", ["e"], [[0]], plane=np.eye(2)[None])
 
 
@@ -48,7 +52,11 @@ def dihedral(n: int) -> FiniteGroup:
 
 
 def product(first: FiniteGroup, second: FiniteGroup) -> FiniteGroup:
-    """The direct product; element (a, b) stands at a·|second| + b. It carries no plane action."""
+    """The direct product; element (a, b) stands at a·|second| + b. It carries no plane action.
+
+    >>> product(cyclic(2), dihedral(1)).elements
+    ('e', '(e,mirror_x)', '(rot180,e)', '(rot180,mirror_x)')
+    """
     n = second.order
     a, b = np.divmod(np.arange(first.order * n), n)
     table = first.mul[a[:, None], a] * n + second.mul[b[:, None], b]

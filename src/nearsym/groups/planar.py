@@ -200,12 +200,22 @@ class PlanarRepresentation:
 
 
 def so2() -> PlanarGroup:
-    """All rotations of the plane about the origin."""
+    """All rotations of the plane about the origin.
+
+    >>> so2().plane(np.pi / 2)
+    array([[ 0., -1.],
+           [ 1.,  0.]])
+    """
     return PlanarGroup("SO(2)", mirrors=False)
 
 
 def o2() -> PlanarGroup:
-    """All rotations and mirrors of the plane that keep the origin."""
+    """All rotations and mirrors of the plane that keep the origin.
+
+    >>> o2().plane(0.0, mirrored=True)
+    array([[-1.,  0.],
+           [ 0.,  1.]])
+    """
     return PlanarGroup("O(2)", mirrors=True)
 
 

@@ -18,6 +18,11 @@ class Symmetry:
     """A group, how each element acts on observations, and how it acts on actions.
 
     Environments declare it, networks are built from it, diagnostics test against it.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> mirror = dihedral(1)
+    >>> Symmetry(observation=2 * mirror.sign() + mirror.trivial(), action=mirror.sign())
+    Symmetry(D1: observation 2·sign + trivial, action sign)
     """
 
     observation: Action

@@ -286,7 +286,7 @@ def _compare(found: list[np.ndarray], expected: list[np.ndarray], action_space: 
 
 
 def _write(path: Path, content: bytes) -> None:
-    atomic.make_place(path.parent, "`path`")
+    atomic.make_place(path.parent, "path")
     with atomic.explain_errors("Writing the policy", path.parent, advice=atomic.TRY_AGAIN):
         atomic.replace(path, content)
 

@@ -10,7 +10,12 @@ from nearsym.layers.checks import check_last
 
 
 class FreeLinear(nn.Module):
-    """A dense linear map between features of several axes, flattened and put back."""
+    """A dense linear map between features of several axes, flattened and put back.
+
+    >>> import torch
+    >>> FreeLinear((2, 4), (2, 8))(torch.zeros(5, 2, 4)).shape
+    torch.Size([5, 2, 8])
+    """
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], *, bias: bool = True):
         super().__init__()

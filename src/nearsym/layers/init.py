@@ -22,6 +22,11 @@ def orthogonal_(layer: nn.Module, gain: float = 1.0) -> nn.Module:
 
     Between representations that share too little the matrix cannot have full rank; then all its
     singular values are `gain` or 0.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> layer = orthogonal_(GroupLinear(dihedral(1), 3, 3), gain=2.0)
+    >>> torch.linalg.svdvals(layer.expand(layer.filters[0])).round().tolist()
+    [2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
     """
     if isinstance(layer, ResidualPath):
         orthogonal_(layer.exact, gain)

@@ -26,7 +26,11 @@ AnyRepresentation = Representation | PlanarRepresentation
 
 @dataclass(frozen=True)
 class Rings:
-    """How kernels are sampled where the group does not fit the grid."""
+    """How kernels are sampled where the group does not fit the grid.
+
+    >>> Rings().radii(5), Rings(band=1.0).frequencies(2.0)
+    (array([0., 1., 2.]), range(0, 3))
+    """
 
     width: float = 0.6
     """Standard deviation of each ring's Gaussian profile, in pixels."""

@@ -66,6 +66,11 @@ class NormReLU(nn.Module):
     The blocks are the smallest sets of coordinates that the representation does not mix with
     others, so |x| is invariant wherever it is orthogonal. b starts at `bias`; below 0 it silences
     weak features.
+
+    >>> from nearsym.groups.catalog import cyclic
+    >>> NormReLU(cyclic(3).vector(), 1, bias=-1.0)(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
+    tensor([[2.4000, 3.2000],
+            [0.0000, 0.0000]], grad_fn=<ViewBackward0>)
     """
 
     def __init__(
@@ -104,6 +109,11 @@ class Gated(nn.Module):
 
     The input moves by `in_rep`: one trivial coordinate for each block, then `rep`. Let the layer
     before map to it, `SteerableConv2d(…, gate.in_rep, …)`. Commutes with any representation.
+
+    >>> from nearsym.groups.catalog import cyclic
+    >>> gate = Gated(cyclic(3).vector(), 1)
+    >>> gate.in_rep, gate(torch.tensor([[0.0, 3.0, 4.0]]))
+    (trivial + vector, tensor([[1.5000, 2.0000]]))
     """
 
     def __init__(self, rep: AnyRepresentation, channels: int):

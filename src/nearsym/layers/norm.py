@@ -19,6 +19,10 @@ class GroupLayerNorm(nn.Module):
     (..., |G|, channels). μ and σ² are taken over the group and channel axes together and the
     affine part is shared by all g, so the layer is exactly equivariant; over the trivial group it
     is `nn.LayerNorm`.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> GroupLayerNorm(dihedral(1), 1)(torch.tensor([[[1.0], [3.0]]])).round(decimals=2).tolist()
+    [[[-1.0], [1.0]]]
     """
 
     def __init__(self, group: FiniteGroup, channels: int, *, eps: float = 1e-5):
@@ -55,6 +59,10 @@ class GroupImageNorm(nn.Module):
 
     (batch, |G|·channels, height, width), group-major; over the trivial group it is
     `nn.GroupNorm(1, channels)`.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> GroupImageNorm(dihedral(1), 3)(torch.randn(2, 6, 5, 5)).shape
+    torch.Size([2, 6, 5, 5])
     """
 
     def __init__(self, group: FiniteGroup, channels: int, *, eps: float = 1e-5):

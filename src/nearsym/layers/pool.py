@@ -62,6 +62,11 @@ class InvariantPool(nn.Module):
     """The largest or the mean value over the group: regular features become invariant ones.
 
     (..., |G|, channels) → (..., channels).
+
+    >>> import torch
+    >>> from nearsym.groups.catalog import dihedral
+    >>> InvariantPool(dihedral(1))(torch.tensor([[1.0, 5.0], [3.0, 7.0]]))
+    tensor([2., 6.])
     """
 
     def __init__(self, group: FiniteGroup, kind: str = "mean"):

@@ -52,6 +52,14 @@ def spread_penalty(module: nn.Module) -> Float[Tensor, ""]:
     """Σ over all relaxed weights of (w − mean of w over the elements)²; 0 if there are none.
 
     Times a small strength it can join a loss (Wang et al. 2022 use 1e-6 to 1e-4).
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.layers.linear import GroupLinear
+    >>> layer = GroupLinear(dihedral(1), 2, 3, relaxed=True)
+    >>> with torch.no_grad():
+    ...     layer.relaxed[0, 1] = 3.0
+    >>> spread_penalty(layer).item()
+    2.0
     """
     spreads = [(w - w.mean(-1, keepdim=True)).square().sum() for _, w in _named_relaxed(module)]
     if spreads:

@@ -21,7 +21,8 @@ class ResidualPath(nn.Module):
 
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.layers.linear import GroupLinear
-    >>> residual(GroupLinear(dihedral(1), 4, 8))(torch.zeros(5, 2, 4)).shape
+    >>> path = ResidualPath(GroupLinear(dihedral(1), 4, 8), nn.Linear(4, 8))
+    >>> path(torch.zeros(5, 2, 4)).shape
     torch.Size([5, 2, 8])
     """
 
@@ -47,7 +48,13 @@ class ResidualPath(nn.Module):
 
 
 def residual(layer: Any) -> ResidualPath:
-    """The residual-path version of a layer that knows its unconstrained counterpart."""
+    """The residual-path version of a layer that knows its unconstrained counterpart.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.layers.linear import GroupLinear
+    >>> residual(GroupLinear(dihedral(1), 4, 8)).free.linear
+    Linear(in_features=8, out_features=16, bias=True)
+    """
     if not hasattr(layer, "unconstrained"):
         raise UsageError(
             f"{type(layer).__name__} does not say what its free counterpart is. "
@@ -57,7 +64,14 @@ def residual(layer: Any) -> ResidualPath:
 
 
 def residual_penalties(module: nn.Module) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """(Σ‖w_e‖², Σ‖w_b‖²) over the exact and the free paths of a network; zeros without any."""
+    """(Σ‖w_e‖², Σ‖w_b‖²) over the exact and the free paths of a network; zeros without any.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.layers.linear import GroupLinear
+    >>> exact, free = residual_penalties(residual(GroupLinear(dihedral(1), 4, 8)))
+    >>> bool(free < 1e-3 * exact)
+    True
+    """
     paths = [m for m in module.modules() if isinstance(m, ResidualPath)]
     exact = [p for path in paths for p in path.exact.parameters()]
     free = [p for path in paths for p in path.free.parameters()]

@@ -5,32 +5,20 @@ An element (σ, t) stretches a signal by σ about its origin and delays it by t.
 by this factor moves its features one place along the scale axis. Features are
 (batch, scale, channels, time), oldest step first.
 
-A kernel is stretched by reading the signal at the steps t + σ_i·j, linearly between samples. The
-weights of each tap add up to 1, so a constant signal gives the same response at every scale, and
-σ = 1 is an ordinary convolution. Reading between samples is what makes scaling approximate.
+How a kernel is stretched, and why that makes scaling approximate, is in `stretch.py`.
 """
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nearsym.errors import UsageError
 from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
-from nearsym.layers.temporal import (
-    check_length,
-    check_padding,
-    check_reach,
-    check_window,
-    draw_,
-    kernel_reach,
-    known_length,
-    new_length,
-)
+from nearsym.layers.stretch import Stretch, convolve_taps
+from nearsym.layers.temporal import check_length, check_window, draw_, known_length
 
 SCALES = (0.8, 0.98, 1.2)
 """The paper's scales for trading; their ratios are 1.2250 and 1.2245."""
@@ -117,6 +105,9 @@ class ScaleConv1d(nn.Module):
     kept ones count as zero, so a shift along the scale axis is exact for those outputs whose
     neighbours are all kept. Relaxed weights, equal at the start: w[l, s] (`relaxed_time`) of the
     absolute input time, v[l, m] (`relaxed_scale`) of the input scale.
+
+    >>> ScaleConv1d(8, 16, 5)(torch.zeros(2, 3, 8, 9)).shape
+    torch.Size([2, 3, 16, 9])
     """
 
     difference: Tensor
@@ -211,78 +202,6 @@ class ScaleConv1d(nn.Module):
         return f"ScaleConv1d({_describe(self)})"
 
 
-class Stretch:
-    """Taps of a kernel at every scale: tap j stands at step σ_i·j."""
-
-    def __init__(self, layer: str, scales: Sequence[float], kernel_size: int, padding: str):
-        check_whole(layer, kernel_size=kernel_size)
-        check_padding(layer, padding)
-        _check_scales(layer, scales)
-        if padding != "causal" and kernel_size % 2 == 0:
-            raise UsageError(
-                f"{layer}: only a kernel with a middle can be stretched about it; kernel_size "
-                f"must be odd (or padding causal), got {kernel_size}."
-            )
-        self.scales, self.taps, self.padding = tuple(scales), kernel_size, padding
-        first, last = kernel_reach(kernel_size, padding)
-        places = np.array(scales)[:, None] * np.arange(first, last + 1)
-        self.reach = int(np.floor(places.min())), int(np.ceil(places.max()))
-        self.places = tuple(map(tuple, places.tolist()))
-
-    @property
-    def count(self) -> int:
-        return len(self.scales)
-
-    def table(
-        self, x: Tensor, relaxed_time: Tensor | None
-    ) -> Float[Tensor, "filters scale tap time new_time"]:
-        """`read_taps` for windows like x, times the relaxed weights of the input steps."""
-        table = read_taps(self.places, self.reach, self.padding, x).unsqueeze(0)
-        return table if relaxed_time is None else table * relaxed_time[:, None, None, :, None]
-
-    def new_length(self, length: int) -> int:
-        return new_length(length, self.reach, self.padding)
-
-
-def read_taps(
-    places: tuple[tuple[float, ...], ...],
-    reach: tuple[int, int],
-    padding: str,
-    like: Float[Tensor, "*any time"],
-) -> Float[Tensor, "scale tap time new_time"]:
-    """How far output t at scale i sees step s through tap j, for windows like this one.
-
-        table[i, j, s, t] = φ(s − t − σ_i j)        φ(d) = max(0, 1 − |d|)
-
-    On windows of days a product with this table is far cheaper than a convolution: a kernel of
-    few taps serves all scales, and relaxed weights ride on the table. It has length² entries.
-    """
-    length = like.shape[-1]
-    check_reach(length, reach, padding)
-    step = torch.arange(length, device=like.device)
-    seen_from = step[-reach[0] : length - reach[1]] if padding == "valid" else step
-    taps = torch.tensor(places, dtype=torch.float64, device=like.device)
-    away = step[:, None] - seen_from - taps[:, :, None, None]
-    if padding == "circular":  # the shorter way round
-        away = torch.remainder(away + length / 2, length) - length / 2
-    return (1 - away.abs()).clamp(min=0).to(like.dtype)
-
-
-def convolve_taps(
-    x: Float[Tensor, "batch channels time"],
-    filters: Float[Tensor, "filters out channels tap"],
-    table: Float[Tensor, "filters scale tap time new_time"],
-) -> Float[Tensor, "batch out scale new_time"]:
-    """y[o, i, t] = Σ_l Σ_j Σ_s table_l[i, j, s, t] · Σ_c ψ_l[o, c, j] x[c, s].
-
-    First every tap of every filter at every step, then the steps: two products.
-    """
-    taps = x.transpose(1, 2) @ filters.permute(2, 1, 0, 3).flatten(1)  # (batch, time, out·l·tap)
-    rows = taps.unflatten(2, (filters.shape[1], -1)).permute(0, 2, 3, 1).flatten(2)
-    steps = table.permute(0, 2, 3, 1, 4).flatten(3).flatten(0, 2)  # (l·tap·time, scale·new_time)
-    return (rows @ steps).unflatten(2, (table.shape[1], -1))
-
-
 def _restart(bias: Tensor | None, time: Tensor | None, scale: Tensor | None) -> None:
     if bias is not None:
         bias.zero_()
@@ -300,17 +219,3 @@ def _describe(layer: ScaleLiftingConv1d | ScaleConv1d) -> str:
     if layer.relaxed_time is not None:
         text += f", relaxed over {layer.length} steps, filters={len(layer.filters)}"
     return text
-
-
-def _check_scales(layer: str, scales: Sequence[float]) -> None:
-    values = np.asarray(scales, dtype=float)
-    if values.ndim != 1 or len(values) == 0 or not (values > 0).all():
-        raise UsageError(f"{layer} needs one or more scales > 0, got {scales!r}.")
-    ratios = values[1:] / values[:-1]
-    if len(ratios) and (ratios.min() <= 1 or ratios.max() / ratios.min() > 1.01):
-        even = np.geomspace(values.min(), values.max(), len(values))
-        hint = ", ".join(f"{v:.4g}" for v in even)
-        raise UsageError(
-            f"{layer}: each scale must be the same factor (to 1 %) above the one before, got "
-            f"{tuple(float(v) for v in values)}. Evenly spaced: {hint}."
-        )

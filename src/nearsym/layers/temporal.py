@@ -109,6 +109,11 @@ class TemporalReadout(nn.Module):
     weights w (`relaxed_time`) and v (`relaxed_scale`) are equal, as at the start; learned, they
     say which steps and scales matter. The last step alone is not invariant: it is equivariant
     features read at the present.
+
+    >>> TemporalReadout(3)(torch.tensor([[[1.0, 2.0, 6.0]]]))
+    tensor([[3.]])
+    >>> TemporalReadout(3, over="last")(torch.tensor([[[1.0, 2.0, 6.0]]]))
+    tensor([[6.]])
     """
 
     def __init__(

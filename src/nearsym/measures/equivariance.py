@@ -58,6 +58,9 @@ def numeric_floor(f: nn.Module, x: Any, *, relative: bool = False) -> float:
 
     f₆₄ is the same module in double precision. An equivariance error of a few times this value
     says nothing about the symmetry.
+
+    >>> numeric_floor(nn.Linear(3, 3), torch.randn(8, 3), relative=True) < 1e-5
+    True
     """
     with torch.no_grad():
         exact = _call(_double(f), _double(x))

@@ -61,7 +61,7 @@ def summary(errors: Mapping[str, float]) -> dict[str, float]:
     return {"mean": errors["mean"], "q95": errors["q0.95"], "largest": errors["q1"]}
 
 
-def layer_actions(layer: nn.Module) -> tuple[Any, Action] | None:
+def layer_actions(layer: Any) -> tuple[Any, Action] | None:
     """How the group moves the input and the output of a layer; None where it does not say."""
     if not isinstance(layer, EquivariantLayer):
         return None

@@ -8,7 +8,11 @@ from nearsym.layers.relaxation import relaxed_weights
 
 
 class Spread(TypedDict):
-    """The relaxed weights of one layer in four numbers."""
+    """The relaxed weights of one layer in four numbers.
+
+    >>> Spread(mean=1.0, smallest=0.5, largest=1.5, spread=0.5)["spread"]
+    0.5
+    """
 
     mean: float
     smallest: float

@@ -123,7 +123,7 @@ def refuse_used(folder: Path) -> None:
         used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
     if used:
         raise UsageError(
-            f"{folder} exists already. Continue it with `resume`, or choose another `out`."
+            f"{folder} exists already. Continue it with `resume={str(folder)!r}`, or choose another `out`."
         )
 
 

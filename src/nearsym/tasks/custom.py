@@ -13,15 +13,14 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
-from nearsym.training.evaluate import Episode
+from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomTask:
+class CustomTask(PlainEvaluation):
     """An environment of one's own, flattened to what agents read."""
 
     kind: ClassVar[str] = "custom"
@@ -74,26 +73,8 @@ class CustomTask:
     def make_for_audit(self) -> gymnasium.Env:
         return self.make_plain()
 
-    def data_hash(self, env: gymnasium.Env) -> str | None:
-        return None
-
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
         return {}
-
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
-        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
         if self.factory is not None:

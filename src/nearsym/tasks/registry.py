@@ -1,8 +1,9 @@
 """From a name to a task or an environment, and the ids under which Gymnasium knows the tasks."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -12,16 +13,24 @@ from nearsym.groups.symmetry import TIME_KINDS, Symmetry
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.task import OBSERVATIONS, ControlTask
 from nearsym.tasks.control.variants import VARIANTS
+from nearsym.tasks.craft.task import CraftTask
+from nearsym.tasks.craft.variants import VARIANTS as CRAFT_VARIANTS
 from nearsym.tasks.custom import CustomTask, Factory, custom_task, from_factory, from_gymnasium
 from nearsym.tasks.task import Task
 from nearsym.tasks.trading.environment import make_trading
 from nearsym.tasks.trading.task import TradingTask
 
 NAMESPACE = "nearsym"
-NAMES = (*DOMAINS, TradingTask.name)
-KINDS: dict[str, type[Any]] = {t.kind: t for t in (ControlTask, TradingTask, CustomTask)}
+KINDS: dict[str, type[Any]] = {t.kind: t for t in (CraftTask, ControlTask, TradingTask, CustomTask)}
 """The families of tasks, by the tag with which they are saved."""
+_MAKERS: dict[str, Callable[..., Task]] = {
+    CraftTask.name: CraftTask,
+    **{name: partial(ControlTask, name=name) for name in DOMAINS},
+    TradingTask.name: TradingTask,
+}
+NAMES = tuple(_MAKERS)
 _LABELS = {
+    "the task craft": CraftTask,
     "the control tasks": ControlTask,
     "the task trading": TradingTask,
     "environments of one's own": CustomTask,
@@ -31,20 +40,17 @@ _LABELS = {
 def list_tasks() -> list[dict[str, Any]]:
     """Every task of nearsym: name, group, variants, kinds of observation.
 
-    >>> list_tasks()[0]["name"]
-    'acrobot-swingup'
+    >>> [task["name"] for task in list_tasks()][:2]
+    ['craft', 'acrobot-swingup']
     """
+    seen: dict[str, Any] = {"obs": list(OBSERVATIONS)}
+    craft = {"name": CraftTask.name, "group": "D4", "variants": list(CRAFT_VARIANTS)} | seen
     control = [
-        {
-            "name": domain.name,
-            "group": str(domain.group),
-            "variants": list(VARIANTS),
-            "obs": list(OBSERVATIONS),
-        }
-        for domain in DOMAINS.values()
+        {"name": d.name, "group": str(d.group), "variants": list(VARIANTS)} | seen
+        for d in DOMAINS.values()
     ]
     trading = {"name": TradingTask.name, "group": ", ".join(TIME_KINDS)}
-    return [*control, trading | {"variants": [], "obs": ["window"]}]
+    return [craft, *control, trading | {"variants": [], "obs": ["window"]}]
 
 
 def find_task(task: str | Factory | Task, **options: Any) -> Task:
@@ -60,10 +66,9 @@ def find_task(task: str | Factory | Task, **options: Any) -> Task:
         factory = _checked_factory(task)
         return custom_task(factory, **_known(CustomTask, _name_of(factory), options))
     name = plain_name(task)
-    if name in DOMAINS:
-        return ControlTask(name=name, **_known(ControlTask, name, options))
-    if name == TradingTask.name:
-        return TradingTask(**_known(TradingTask, name, options))
+    if name in NAMES:
+        maker = _MAKERS[name]
+        return maker(**_known(_kind_of(name), name, options))
     if not _is_custom(name):
         raise unknown_name("task", name, NAMES)
     return custom_task(name, **_known(CustomTask, name, options))
@@ -72,11 +77,12 @@ def find_task(task: str | Factory | Task, **options: Any) -> Task:
 def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     """An environment by name.
 
-    `task` is one of nearsym's control tasks (`acrobot-swingup`, `cartpole-swingup`,
-    `ball_in_cup-catch`, `reacher-hard`) with the options of `ControlTask`; `trading`, with those of
-    `make_trading`; any Gymnasium id; or a function that returns a Gymnasium environment, as such or
-    as `module:function`. The latter three take their own options, and an environment of yours need
-    not declare a `symmetry` here: whoever uses one asks for it.
+    `task` is `craft`, with the options of `CraftTask`; one of the control tasks
+    (`acrobot-swingup`, `cartpole-swingup`, `ball_in_cup-catch`, `reacher-hard`), with those of
+    `ControlTask`; `trading`, with those of `make_trading`; any Gymnasium id; or a function that
+    returns a Gymnasium environment, as such or as `module:function`. The latter three take their
+    own options, and an environment of yours need not declare a `symmetry` here: whoever uses one
+    asks for it.
 
     >>> make("cartpole-swingup", variant="gravity", obs="state").observation_space.shape
     (5,)
@@ -84,12 +90,12 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     if not isinstance(task, str):
         return from_factory(_checked_factory(task), **options)
     name = plain_name(task)
-    if name in DOMAINS:
-        render_mode = options.pop("render_mode", None)
-        return find_task(name, **options).make(render_mode=render_mode)
     if name == TradingTask.name:
         _refuse_foreign(name, options)
         return make_trading(**options)
+    if name in NAMES:
+        render_mode = options.pop("render_mode", None)
+        return find_task(name, **options).make(render_mode=render_mode)
     if not _is_custom(name):
         raise unknown_name("task", name, NAMES)
     return from_factory(name, **options) if ":" in name else from_gymnasium(name, **options)
@@ -97,19 +103,22 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
 
 def register() -> None:
     """Make the tasks known to Gymnasium as `nearsym/…-v0`; twice does no harm."""
+    control = "nearsym.tasks.control.environment:ControlEnv"
     for name in DOMAINS:
-        if f"{NAMESPACE}/{name}-v0" not in gymnasium.registry:
-            gymnasium.register(
-                f"{NAMESPACE}/{name}-v0",
-                entry_point="nearsym.tasks.control.environment:ControlEnv",
-                kwargs={"task": name},
-                # The environment itself refuses bad actions and steps before a reset.
-                order_enforce=False,
-                disable_env_checker=True,
-            )
-    trading = f"{NAMESPACE}/{TradingTask.name}-v0"
-    if trading not in gymnasium.registry:
-        gymnasium.register(trading, entry_point="nearsym.tasks.trading.environment:make_trading")
+        _register(name, entry_point=control, kwargs={"task": name})
+    _register(
+        CraftTask.name,
+        entry_point="nearsym.tasks.craft.environment:CraftEnv",
+        vector_entry_point="nearsym.tasks.craft.vector:CraftVectorEnv",
+    )
+    _register(TradingTask.name, entry_point="nearsym.tasks.trading.environment:make_trading")
+
+
+def _register(name: str, **options: Any) -> None:
+    # The environments themselves refuse bad actions and steps before a reset.
+    if f"{NAMESPACE}/{name}-v0" not in gymnasium.registry:
+        options |= {"order_enforce": False, "disable_env_checker": True}
+        gymnasium.register(f"{NAMESPACE}/{name}-v0", **options)
 
 
 def plain_name(task: str) -> str:
@@ -133,6 +142,11 @@ def options_of(kind: type[Any]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name not in hidden)
 
 
+def _kind_of(name: str) -> type[Any]:
+    maker = _MAKERS[name]
+    return maker.func if isinstance(maker, partial) else maker  # type: ignore[return-value]
+
+
 def _is_custom(name: str) -> bool:
     return ":" in name or "/" in name or re.search(r"-v\d+$", name) is not None
 
@@ -151,8 +165,8 @@ def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, 
 
 
 def _refuse_foreign(name: str, options: Mapping[str, Any]) -> None:
-    """Options of other families; the maker itself knows its own."""
-    foreign = set(options_of(ControlTask)) - set(options_of(TradingTask))
+    """Options of other families first; the maker itself knows its own."""
+    control = set(options_of(ControlTask)) - set(options_of(TradingTask))
     for option in options:
         if option in foreign:
             raise _unknown_option(option, name, ())

@@ -139,6 +139,28 @@ def play(
     return played
 
 
+class PlainEvaluation:
+    """How a task without data is evaluated: whole episodes, and nothing else to tell."""
+
+    def data_hash(self, env: gymnasium.Env) -> str | None:
+        return None
+
+    def evaluate(
+        self,
+        policy: Policy,
+        env: gymnasium.Env,
+        *,
+        label: str,
+        episodes: int,
+        seed: int,
+        sample: bool,
+        on_step: Callable[[], None],
+        on_episode: Callable[[Episode], None],
+    ) -> dict[str, Any]:
+        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
+        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
+
+
 def returns_of(played: list[Episode]) -> dict[str, Any]:
     """The returns of episodes, their mean, and a percentile bootstrap interval of it."""
     returns = np.array([episode.total for episode in played])

@@ -27,6 +27,9 @@ class Invariance:
     """(G, ε_R, ε_P)-invariance: the smallest ε with which the definition holds, per element.
 
     ε_R(g) = max |R(gs, ga) − R(s, a)|,  ε_P(g) = max d(g_# P(· | s, a), P(· | gs, ga)).
+
+    >>> Invariance(eps_r=np.array([0.0, 0.5]), eps_p=np.array([0.0, 0.2])).transition
+    0.2
     """
 
     eps_r: PerElement
@@ -45,7 +48,14 @@ class Invariance:
 
 @dataclass(frozen=True)
 class GapBound:
-    """What Theorem 1 promises and what is true, per element: gap ≤ alpha."""
+    """What Theorem 1 promises and what is true, per element: gap ≤ alpha.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> from nearsym.theory.metrics import TotalVariation
+    >>> found = gap_bound(*leaking_pair(leak=0.01, discount=0.9), TotalVariation())
+    >>> bool((found.gap_v <= found.alpha).all())
+    True
+    """
 
     invariance: Invariance
     rho: float
@@ -61,7 +71,15 @@ class GapBound:
 
 @dataclass(frozen=True)
 class HorizonBound:
-    """The finite-horizon recursion and the true gaps, for t = 0 … T−1 (rows) and g (columns)."""
+    """The finite-horizon recursion and the true gaps, for t = 0 … T−1 (rows) and g (columns).
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> from nearsym.theory.metrics import TotalVariation
+    >>> pair = leaking_pair(leak=0.01, discount=1.0)
+    >>> found = horizon_bound(*pair, TotalVariation(), horizon=5)
+    >>> found.alpha.shape, bool((found.gap_v <= found.alpha + 1e-12).all())
+    ((5, 2), True)
+    """
 
     invariance: Invariance
     rho: Float[np.ndarray, "horizon"]
@@ -72,7 +90,14 @@ class HorizonBound:
 
 
 def invariance(mdp: FiniteMDP, action: MDPAction, metric: Metric) -> Invariance:
-    """The exact ε_R and ε_P of every element: a maximum over all states and actions."""
+    """The exact ε_R and ε_P of every element: a maximum over all states and actions.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> from nearsym.theory.metrics import TotalVariation
+    >>> found = invariance(*leaking_pair(leak=0.1, discount=0.9), TotalVariation())
+    >>> found.reward, round(found.transition, 6)
+    (0.0, 0.2)
+    """
     eps_r, eps_p = [], []
     for g in range(action.group.order):
         transitions, rewards = pushed_forward(mdp, action, g)
@@ -97,7 +122,14 @@ def alpha(eps_r: np.ndarray, eps_p: np.ndarray, rho: float, discount: float) -> 
 def gap_bound(
     mdp: FiniteMDP, action: MDPAction, metric: Metric, tolerance: float | None = None
 ) -> GapBound:
-    """Theorem 1 beside the truth: α(g) and the gaps of Q* and V* for every element."""
+    """Theorem 1 beside the truth: α(g) and the gaps of Q* and V* for every element.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> from nearsym.theory.metrics import TotalVariation
+    >>> found = gap_bound(*leaking_pair(leak=0.001, discount=0.9), TotalVariation())
+    >>> found.alpha.round(3), found.gap_v.round(3)
+    (array([0.  , 0.09]), array([0.   , 0.089]))
+    """
     q, values, tolerance = optimal_values(mdp, tolerance)
     found, rho = invariance(mdp, action, metric), metric.rho(values)
     return GapBound(
@@ -118,6 +150,12 @@ def horizon_bound(
     α_T = 0,  α_t = ε_R + γ (ρ_F(V_{t+1}) ε_P(t) + α_{t+1}).
 
     The paper starts at α_{T+1} = 0 although V_T = 0: that counts ε_R one step too often.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> from nearsym.theory.metrics import TotalVariation
+    >>> pair = leaking_pair(leak=0.0, discount=1.0, reward_gap=0.5)
+    >>> horizon_bound(*pair, TotalVariation(), horizon=3).alpha[:, 1]
+    array([1.5, 1. , 0.5])
     """
     q, values = finite_horizon_values(mdp, horizon)
     steps, found = len(q), invariance(mdp, action, metric)
@@ -138,6 +176,12 @@ def truncation_bounds(
     """Proposition 2: Q_t + γ^{T−t} R_min/(1−γ) ≤ Q* ≤ Q_t + γ^{T−t} R_max/(1−γ).
 
     Q_t is the optimal value of the problem that stops at T. Returns both sides for t = 0 … T−1.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> mdp, _ = leaking_pair(leak=0.1, discount=0.5)
+    >>> low, high = truncation_bounds(mdp, horizon=4)
+    >>> low[0, 0, 0], high[0, 0, 0]  # the truth is 2
+    (np.float64(1.875), np.float64(2.0))
     """
     if mdp.discount == 1 or mdp.steps is not None:
         raise UsageError("Proposition 2 needs γ < 1 and transitions that do not depend on time.")

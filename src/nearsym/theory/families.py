@@ -11,6 +11,10 @@ def random_moves(group: FiniteGroup, orbits: int, rng: np.random.Generator) -> n
     """A random permutation action: `orbits` orbits, each G/K for a random subgroup K, shuffled.
 
     Every action of a group on finitely many points has this form.
+
+    >>> moves = random_moves(cyclic(3), 2, np.random.default_rng(0))
+    >>> np.sort(moves, axis=1).tolist() == [list(range(moves.shape[1]))] * 3
+    True
     """
     pieces, start = [], 0
     for _ in range(orbits):
@@ -29,7 +33,11 @@ def random_moves(group: FiniteGroup, orbits: int, rng: np.random.Generator) -> n
 def random_action(
     group: FiniteGroup, rng: np.random.Generator, *, state_orbits: int = 2, action_orbits: int = 1
 ) -> MDPAction:
-    """A random group action on states and actions."""
+    """A random group action on states and actions.
+
+    >>> random_action(cyclic(2), np.random.default_rng(0)).states.shape[0]
+    2
+    """
     states = random_moves(group, state_orbits, rng)
     return MDPAction(group, states, random_moves(group, action_orbits, rng))
 
@@ -47,6 +55,11 @@ def random_mdp(
 
     Transitions are Dirichlet with the given concentration (small: nearly deterministic), rewards
     normal; `steps` asks for time-dependent transitions.
+
+    >>> rng = np.random.default_rng(0)
+    >>> mdp = random_mdp(random_action(cyclic(2), rng), rng, discount=0.9)
+    >>> bool(np.allclose(mdp.transitions.sum(-1), 1.0))
+    True
     """
     n, m = action.states.shape[1], action.actions.shape[1]
     shape = (n, m) if steps is None else (steps, n, m)
@@ -70,6 +83,10 @@ def leaking_pair(
     Without a reward gap the gap of V* is γ·leak / ((1−γ)(1−γ+γ·leak)) and α = γ·leak/(1−γ)²: their
     ratio (1−γ)/(1−γ+γ·leak) tends to 1 as the leak vanishes, so Theorem 1 cannot be improved.
     Without a leak the gap is reward_gap/(1−γ), which is α itself.
+
+    >>> mdp, action = leaking_pair(leak=0.1, discount=0.9)
+    >>> mdp.transitions[1, 0]
+    array([0. , 0.9, 0.1])
     """
     transitions = np.array([[[1.0, 0, 0]], [[0, 1 - leak, leak]], [[0, 0, 1.0]]])
     mdp = FiniteMDP(transitions, np.array([[1.0], [1.0 - reward_gap], [0.0]]), discount)

@@ -19,6 +19,10 @@ class FiniteMDP:
 
     For a finite horizon the transitions may depend on time: P[t, s, a, s'] is the law of the step
     from t to t + 1. γ = 1 is allowed there, and only there.
+
+    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.9)
+    >>> walk.states, walk.actions
+    (2, 1)
     """
 
     transitions: Float[np.ndarray, "*time states actions states"]
@@ -98,6 +102,11 @@ def pushed_forward(
     """The MDP seen through g: (law of g·s' for s' ~ P(· | g⁻¹s, g⁻¹a),  R(g⁻¹s, g⁻¹a)).
 
     At (gs, ga) the first is the push-forward g_# P(· | s, a), on the same footing as P(· | gs, ga).
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> mdp, action = leaking_pair(leak=0.1, discount=0.9, reward_gap=0.5)
+    >>> mdp.rewards[:, 0], pushed_forward(mdp, action, 1)[1][:, 0]
+    (array([1. , 0.5, 0. ]), array([0.5, 1. , 0. ]))
     """
     action.fits(mdp)
     back = int(action.group.inverse[g])
@@ -107,20 +116,34 @@ def pushed_forward(
 
 
 def symmetrised(mdp: FiniteMDP, action: MDPAction) -> FiniteMDP:
-    """The nearest exactly invariant MDP: rewards and transitions averaged over the group."""
+    """The nearest exactly invariant MDP: rewards and transitions averaged over the group.
+
+    >>> from nearsym.theory.families import leaking_pair
+    >>> symmetrised(*leaking_pair(leak=0.1, discount=0.9, reward_gap=0.5)).rewards[:, 0]
+    array([0.75, 0.75, 0.  ])
+    """
     seen = [pushed_forward(mdp, action, g) for g in range(action.group.order)]
     transitions = np.mean([p for p, _ in seen], axis=0)
     return FiniteMDP(transitions, np.mean([r for _, r in seen], axis=0), mdp.discount)
 
 
 def bellman(mdp: FiniteMDP, values: Values, t: int | None = None) -> ActionValues:
-    """Q(s, a) = R(s, a) + γ Σ_s' P(s' | s, a) V(s'), with the transitions of step t if given."""
+    """Q(s, a) = R(s, a) + γ Σ_s' P(s' | s, a) V(s'), with the transitions of step t if given.
+
+    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.5)
+    >>> bellman(walk, np.array([0.0, 2.0]))[:, 0]
+    array([1., 2.])
+    """
     transitions = mdp.transitions if t is None else mdp.transitions[t]
     return mdp.rewards + mdp.discount * transitions @ values
 
 
 class Optimal(NamedTuple):
-    """Q* and V*, each within `tolerance` of the truth in the sup norm."""
+    """Q* and V*, each within `tolerance` of the truth in the sup norm.
+
+    >>> Optimal(np.array([[1.0, 2.0]]), np.array([2.0]), tolerance=1e-10).values
+    array([2.])
+    """
 
     q: ActionValues
     values: Values
@@ -134,6 +157,10 @@ def optimal_values(mdp: FiniteMDP, tolerance: float | None = None) -> Optimal:
     Q computed from the last V is then within γ·tolerance. Rounding limits what can be promised to
     about 1e-15·max|R|/(1−γ)²: by default the tolerance is 1e-10 or that, whichever is larger, and
     a smaller one is refused.
+
+    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.5)
+    >>> optimal_values(walk).values.round(6)
+    array([1., 2.])
     """
     gamma = mdp.discount
     if mdp.steps is not None or gamma == 1:
@@ -164,6 +191,10 @@ def finite_horizon_values(
     """Q_t for t = 0 … T−1 and V_t for t = 0 … T, with V_T = 0: exact backward induction.
 
     `horizon` is T; with time-dependent transitions it is their length and may be left out.
+
+    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=1.0)
+    >>> finite_horizon_values(walk, horizon=3)[1][:, 1]
+    array([3., 2., 1., 0.])
     """
     steps = mdp.steps
     horizon = steps if horizon is None else horizon

@@ -36,7 +36,11 @@ TRY_AGAIN = "try again; nothing has been changed"
 
 
 class DiskError(RunError):
-    """The disk refused an operation: full, read-only, missing. Nothing saved before is harmed."""
+    """The disk refused an operation: full, read-only, missing. Nothing saved before is harmed.
+
+    >>> issubclass(DiskError, RunError)  # what stops a run from outside
+    True
+    """
 
 
 @contextlib.contextmanager

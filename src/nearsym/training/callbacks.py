@@ -1,12 +1,12 @@
-"""What a run tells while it goes on: progress bars, early stopping, one's own records.
+"""Events of a run for users to react to: progress bars, early stopping, their own records.
 
-Subclass `Callback`, override what is of interest, and hand instances to `Trainer`:
+Subclass `Callback`, override the events of interest, and pass instances to `Trainer`:
 
     class StopWhenSolved(Callback):
         def on_evaluation(self, progress, metrics):
             return metrics["eval/return_mean"] > 900
 
-A callback is handed values and changes nothing of the run but its end.
+A callback only receives values; all it can change is when the run ends.
 """
 
 import math
@@ -68,7 +68,7 @@ class Callback:
 
 
 class Callbacks(Callback):
-    """Several callbacks as one, told in their order.
+    """Several callbacks as one, called in their order.
 
     >>> bool(Callbacks([])), bool(Callbacks([ProgressBar()]))
     (False, True)
@@ -83,7 +83,7 @@ class Callbacks(Callback):
                 )
 
     def __bool__(self) -> bool:
-        """Whether there is anybody to tell."""
+        """Whether there is any callback."""
         return bool(self._callbacks)
 
     def on_start(self, progress: Progress) -> None:
@@ -95,7 +95,7 @@ class Callbacks(Callback):
             callback.on_step(progress)
 
     def on_evaluation(self, progress: Progress, metrics: Mapping[str, Any]) -> bool:
-        """Tell all of them; True if any asks the run to end."""
+        """Call all of them; True if any asks the run to end."""
         asked = [callback.on_evaluation(progress, metrics) for callback in self._callbacks]
         return any(asked)
 
@@ -145,9 +145,7 @@ class ProgressBar(Callback):
         )
 
     def on_step(self, progress: Progress) -> None:
-        if (
-            progress.shown is not self._shown
-        ):  # formatting at every step would cost more than acting
+        if progress.shown is not self._shown:  # formatting it at every step is slow
             self._bar.set_postfix(progress.shown, refresh=False)
             self._shown = progress.shown
         self._bar.update(progress.frames - self._bar.n)

@@ -25,7 +25,11 @@ _DIGEST = 64  # hexadecimal digits of a SHA-256
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be used; an older one was."""
+    """A checkpoint could not be used; an older one was.
+
+    >>> issubclass(CheckpointWarning, UserWarning)  # filter it like any other
+    True
+    """
 
 
 class Durable(Protocol):
@@ -45,6 +49,15 @@ class CheckpointStore:
     the replay back to that point. Its segments live in `replay_folder` (by default `replay` inside
     the store's folder) unless it is memory-mapped and has a folder of its own. `best` is for
     evaluation: it does not keep the replay alive and cannot be resumed from.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = CheckpointStore(Path(folder.name) / "checkpoints")
+    >>> store.save({"weight": torch.ones(2)}, frames=1000, best=True).name
+    'checkpoint-000000001000.ckpt'
+    >>> store.load("best")
+    ({'weight': tensor([1., 1.])}, 1000)
+    >>> folder.cleanup()
     """
 
     def __init__(

@@ -13,7 +13,11 @@ LONGEST_EPISODE = 100_000
 
 
 class Episode(NamedTuple):
-    """One episode: its return, its length, and, if asked for, the infos of its start and steps."""
+    """One episode: its return, its length, and, if asked for, the infos of its start and steps.
+
+    >>> Episode(total=12.5, length=40, infos=[]).total
+    12.5
+    """
 
     total: float
     length: int
@@ -30,7 +34,14 @@ def rollouts(
     on_step: Callable[[], None] = lambda: None,
 ) -> Iterator[Episode]:
     """Play episodes one by one. Episode i starts from seed + i, so that agents can be compared
-    on the same starts. `policy` maps a batch of observations to a batch of actions."""
+    on the same starts. `policy` maps a batch of observations to a batch of actions.
+
+    >>> def still(obs):
+    ...     return np.zeros((len(obs), 1))
+    >>> env = gymnasium.make("Pendulum-v1", max_episode_steps=5)
+    >>> [episode.length for episode in rollouts(still, env, episodes=2, seed=0)]
+    [5, 5]
+    """
     for episode in range(episodes):
         obs, first = env.reset(seed=seed + episode)
         total, length, done = 0.0, 0, False

@@ -16,6 +16,15 @@ class RunLog:
     """Appends one JSON object a line, flushed at once, so that a killed run loses nothing.
 
     A resumed run cuts the file back to where its checkpoint stood and goes on from there.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> log = RunLog(Path(folder.name))
+    >>> log.write(1000, {"eval/return_mean": 12.5})
+    >>> log.close()
+    >>> read_metrics(log.path)
+    [{'frames': 1000, 'eval/return_mean': 12.5}]
+    >>> folder.cleanup()
     """
 
     def __init__(self, folder: Path, *, position: int = 0, frames: int = 0):
@@ -95,7 +104,15 @@ class Scalars:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The rows of a `metrics.jsonl`; a last line that was cut short is left out."""
+    """The rows of a `metrics.jsonl`; a last line that was cut short is left out.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "metrics.jsonl"
+    ...     _ = path.write_text('{"frames": 1000, "train/return": 3.5}\\n{"frames": 20')
+    ...     read_metrics(path)
+    [{'frames': 1000, 'train/return': 3.5}]
+    """
     lines = path.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines[:-1] if line]
 

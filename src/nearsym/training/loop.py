@@ -9,14 +9,13 @@ from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import TimeLimit
 from torch import Tensor
 
 from nearsym.agents.base import Agent
 from nearsym.errors import RunError, UsageError
-from nearsym.protocols import Resumable, layer_of
 from nearsym.training.callbacks import Callback, Callbacks, Progress
 from nearsym.training.config import TrainingConfig
+from nearsym.training.environment_state import environment_state, set_environment_state
 from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
 from nearsym.training.random_state import generator_state, set_generator_state
@@ -24,7 +23,11 @@ from nearsym.training.replay import Replay
 
 
 class DivergedError(RunError):
-    """Training met a number that is not finite."""
+    """Training met a number that is not finite.
+
+    >>> print(DivergedError("critic/loss", 2000))
+    critic/loss is not finite at frame 2000; the run stops here. What it has saved is from before.
+    """
 
     def __init__(self, quantity: str, frames: int):
         super().__init__(
@@ -34,7 +37,11 @@ class DivergedError(RunError):
 
 
 class Interrupted(RunError):
-    """Somebody asked the run to stop; it has been saved."""
+    """The run was asked to stop; it has been saved.
+
+    >>> print(Interrupted("Stopped and saved at frame 2000."))
+    Stopped and saved at frame 2000.
+    """
 
 
 class Store(Protocol):
@@ -45,7 +52,11 @@ class Store(Protocol):
 
 @dataclass
 class LoopState:
-    """Where the loop stands. Everything else that changes lives in agent, replay and env."""
+    """Where the loop stands. Everything else that changes lives in agent, replay and env.
+
+    >>> LoopState().frames
+    0
+    """
 
     frames: int = 0
     step: int = 0
@@ -64,12 +75,14 @@ class Trainer:
     """Runs an agent in an environment until a number of frames.
 
     `evaluate` returns the metrics of an evaluation, `eval/returns` among them; it calls its
-    argument now and then, which raises `Interrupted` where somebody asked to stop.
+    argument now and then, which raises `Interrupted` once a stop has been requested.
 
     Repeats exactly for a seed: the randomness of acting and updating is the agent's generator,
     that of sampling `rng`, that of the task the environment's own. `arithmetic` names what else
     the last bit depends on (threads, precision): it is saved, and has to be the same on resuming.
     `callbacks` are told what happens; one of them may end the run after an evaluation.
+
+    The documentation of the package `nearsym.training` has an example of a whole run.
     """
 
     def __init__(
@@ -99,9 +112,10 @@ class Trainer:
         self._shown: dict[str, str] = {}
 
     def run(self) -> LoopState:
-        """Train to the end, to where a callback ends the run, or to the next request to stop.
+        """Train to the end, until a callback ends the run, or until a stop is requested.
 
-        A run that a callback has ended is saved; with this state it goes on where it stands.
+        A run that a callback has ended is saved but not finished: calling this again goes on, and
+        so does resuming from the checkpoint.
         """
         if self.obs is None:
             self._start_episode(seed=self.first_seed)
@@ -120,7 +134,7 @@ class Trainer:
         while self.state.frames < self.config.frames and not ended:
             before = self.state.frames
             self._step()
-            if self.callbacks:  # a run that nobody watches builds nothing to show
+            if self.callbacks:  # without any, nothing is built at every step
                 self.callbacks.on_step(self._progress())
             self.state.seconds = time.monotonic() - started
             self.state.evaluation_due = self._crossed(self.config.eval_every, before)
@@ -157,10 +171,7 @@ class Trainer:
             self._start_episode()
 
     def _pause_if_due(self, before: int) -> bool:
-        """Evaluate and save where the schedule says so; stop where somebody asked.
-
-        Whether a callback ends the run here.
-        """
+        """Evaluate and save when due, and stop on request; whether a callback ends the run."""
         checkpoint_due = self._crossed(self.config.checkpoint_every, before)
         if self.state.evaluation_due or checkpoint_due:
             self._check_weights()
@@ -246,16 +257,14 @@ class Trainer:
     def save(self, *, best: bool = False) -> None:
         """Put everything that decides what happens next into a checkpoint."""
         assert self.obs is not None
-        env = _resumable(self.env)
         state = {
             "loop": asdict(self.state),
             "agent": self.agent.state_dict(),
             "rng": generator_state(self.rng),
-            "environment": None if env is None else dict(env.get_state()),
-            "elapsed": [limit._elapsed_steps for limit in _time_limits(self.env)],
             "obs": self.obs,
             "log": self.log.position(),
             "arithmetic": self.arithmetic,
+            **environment_state(self.env),
         }
         path = self.store.save(state, self.state.frames, best=best)
         self.callbacks.on_checkpoint(self._progress(), path)
@@ -276,25 +285,7 @@ class Trainer:
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])
         self.env.reset(seed=self.first_seed)
-        env = _resumable(self.env)
-        if state["environment"] is None or env is None:
-            self._start_episode()
-        else:
-            env.set_state(state["environment"])
-            for limit, elapsed in zip(_time_limits(self.env), state["elapsed"], strict=True):
-                limit._elapsed_steps = elapsed
+        if set_environment_state(self.env, state):
             self.obs = state["obs"]
-
-
-def _resumable(env: gymnasium.Env) -> Resumable | None:
-    return layer_of(env, Resumable)  # type: ignore[type-abstract]
-
-
-def _time_limits(env: gymnasium.Env) -> list[TimeLimit]:
-    """Gymnasium's counters of steps around an environment, which are no part of its own state."""
-    found = []
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, TimeLimit):
-            found.append(env)
-        env = env.env
-    return found
+        else:
+            self._start_episode()

@@ -28,6 +28,13 @@ class Replay:
 
     `capacity` counts stored observations: an episode of T steps takes T + 1. Memory and disk are
     taken segment by segment as it fills. Randomness is handed to `sample`; the replay has none.
+
+    >>> replay = Replay(capacity=100, obs_shape=(2,), obs_dtype=np.float32, action_size=1)
+    >>> replay.start(np.zeros(2, np.float32))
+    >>> for step in range(5):
+    ...     replay.add(np.array([0.5]), reward=1.0, discount=1.0, next_obs=np.ones(2, np.float32))
+    >>> len(replay), replay.sample(8, np.random.default_rng(0)).obs.shape
+    (5, torch.Size([8, 2]))
     """
 
     def __init__(
@@ -46,12 +53,13 @@ class Replay:
         self.layout = _checked_layout(obs_shape, obs_dtype, action_size, frame_stack)
         if capacity < nstep + frame_stack + 1:
             raise UsageError(
-                f"A replay of {nstep} steps and stacks of {frame_stack} needs a capacity of at "
-                f"least {nstep + frame_stack + 1} observations, got {capacity}."
+                f"A replay of {nstep} steps and stacks of {frame_stack} needs a `capacity` of "
+                f"at least {nstep + frame_stack + 1} observations, got {capacity}."
             )
         if nstep < 1 or not 0 <= discount <= 1:
             raise UsageError(
-                f"nstep must be at least 1 and discount lie in [0, 1], got {nstep} and {discount}."
+                "`nstep` must be at least 1 and `discount` lie in [0, 1], "
+                f"got {nstep} and {discount}."
             )
         self.capacity = capacity
         self.obs_shape = tuple(obs_shape)

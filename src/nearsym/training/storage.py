@@ -19,7 +19,11 @@ KEPT_CHECKPOINTS = 2
 
 
 class CorruptError(RuntimeError):
-    """A saved file is truncated, altered or not ours; an older one may still be good."""
+    """A saved file is truncated, altered or foreign; an older one may still be good.
+
+    >>> print(CorruptError("segment-000001.bin does not match its checksum."))
+    segment-000001.bin does not match its checksum.
+    """
 
 
 class SegmentLog:

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
-from nearsym.tasks.craft.drawing import CRAFT, CRAFT_RADIUS, GROUND, RING, Painter, with_noise
+from nearsym.tasks.craft.drawing import CRAFT, CRAFT_RADIUS, GROUND, RING, Painter
+from nearsym.tasks.frames import with_noise
 
 D4 = dihedral(4)
 PIXELS = ImageAction(D4, height=-3, width=-2)

@@ -16,6 +16,7 @@ from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.rendering import painter
 from nearsym.tasks.control.simulation import EPISODE, Simulation
 from nearsym.tasks.control.variants import parse_variant
+from nearsym.tasks.frames import pushed, with_noise
 from nearsym.training.random_state import pack_generator, unpack_generator
 
 SIZES = (8, 1024)
@@ -105,7 +106,7 @@ class ControlEnv(gym.Env):
         truncated = self._simulation.steps >= EPISODE
         self._running = not truncated
         if self._frames is not None:
-            self._frames = _pushed(self._frames, self._frame())
+            self._frames = pushed(self._frames, self._frame())
         info = self._info(self._simulation.steps - before)
         return self.observe(), reward, False, truncated, info
 
@@ -175,13 +176,7 @@ class ControlEnv(gym.Env):
         return brush.paint(self._simulation.configuration)
 
     def _frame(self) -> np.ndarray:
-        image = self._picture(self._size)
-        if self._noise == 0:
-            return image
-        noisy = self.np_random.standard_normal(image.shape, np.float32)
-        noisy *= 255 * self._noise
-        noisy += image
-        return np.rint(np.clip(noisy, 0, 255, out=noisy), out=noisy).astype(np.uint8)
+        return with_noise(self._picture(self._size), self._noise, self.np_random)
 
     def _checked_action(self, action: Any) -> np.ndarray:
         if not self._running:
@@ -199,19 +194,6 @@ class ControlEnv(gym.Env):
                 "Nothing was simulated."
             )
         return np.clip(values, -1.0, 1.0)
-
-
-def _pushed(frames: np.ndarray, frame: np.ndarray) -> np.ndarray:
-    """The stack without its oldest frame and with a new one: [f1 f2 f3], f4 → [f2 f3 f4].
-
-    Moving all bytes three places down shifts every pixel's channels at once; what slides in from
-    the next pixel is where the new frame goes. A tenth of the time of concatenating.
-    """
-    pushed = np.empty_like(frames)
-    pushed.reshape(-1)[:-3] = frames.reshape(-1)[3:]
-    for channel in range(3):
-        pushed[..., channel - 3] = frame[..., channel]
-    return pushed
 
 
 def _checked_size(size: int) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import gymnasium
 
@@ -10,15 +10,14 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.tasks.control.domain import Domain
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.variants import parse_variant
-from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
-from nearsym.training.evaluate import Episode
+from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
 
 OBSERVATIONS = ("pixels", "state")
 _OF_IMAGES = ("size", "frame_stack", "noise", "background")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControlTask:
+class ControlTask(PlainEvaluation):
     """One of the four control tasks, with its variant and its form of observation.
 
     >>> ControlTask(name="cartpole-swingup", variant="wear=0.5", obs="state").make().action_space
@@ -106,9 +105,6 @@ class ControlTask:
         unless pixels are asked for."""
         return replace(self, obs=self.obs or "state", action_repeat=1).make()
 
-    def data_hash(self, env: gymnasium.Env) -> str | None:
-        return None
-
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
         chosen = _PRESETS[preset](self, agent)
         if model == "rpp" and self.domain.rpp_slow_target and agent == "drqv2":
@@ -118,21 +114,6 @@ class ControlTask:
         if model == "sit":  # patches of 8 do not divide the sizes of the convolutional encoder
             chosen["task"]["size"] = 64
         return chosen
-
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
-        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
 
 
 def _paper(task: ControlTask, agent: str) -> Settings:

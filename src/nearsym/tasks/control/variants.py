@@ -10,14 +10,13 @@ runs from 0, nothing, to 1, the paper's region. Gravity's strength is the paper'
 either sign; the strength of wear is the gain it adds.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from nearsym.errors import UsageError, unknown_name
 from nearsym.tasks.control.domain import Domain
 from nearsym.tasks.control.sector import Sector
+from nearsym.tasks.strength import read_variant
 
 EARTH = 9.81
 """The suite's gravity in m/s²."""
@@ -68,17 +67,8 @@ def parse_variant(text: str | None, domain: Domain) -> Variant:
     >>> str(parse_variant("gravity", DOMAINS["acrobot-swingup"]))
     'gravity=-2'
     """
-    if text is None:
-        text = "original"
-    name, equals, number = text.partition("=")
-    if name not in VARIANTS:
-        raise unknown_name(f"variant of {domain.name}", name, VARIANTS)
-    if name == "original":
-        if equals:
-            raise UsageError(f"The original task has no strength: write 'original', not {text!r}.")
-        return Variant("original", 0.0)
-    low, high, default = _strengths(name, domain)
-    strength = _parse_strength(name, number, low, high, default) if equals else default
+    strengths = {name: _strengths(name, domain) for name in VARIANTS[1:]}
+    name, strength = read_variant(text, domain.name, strengths)
     return Variant(name, strength, domain.regions.get(name))
 
 
@@ -87,17 +77,3 @@ def _strengths(name: str, domain: Domain) -> tuple[float, float, float]:
     if name == "gravity":
         return -EARTH, EARTH, domain.gravity
     return (0.0, 4.0, WEAR) if name == "wear" else (0.0, 1.0, 1.0)
-
-
-def _parse_strength(name: str, number: str, low: float, high: float, default: float) -> float:
-    try:
-        strength = float(number)
-    except ValueError:
-        strength = math.nan
-    if low <= strength <= high:
-        return strength
-    nearest = default if math.isnan(strength) else min(max(strength, low), high)
-    raise UsageError(
-        f"The strength of {name} is a number from {low:g} to {high:g}, got {number!r}. "
-        f"The nearest is {name}={nearest:g}."
-    )

@@ -70,11 +70,3 @@ class Painter:
     def _coverage(self, inside: np.ndarray) -> np.ndarray:
         """How much of a pixel is covered, from how deep its centre lies inside an edge."""
         return np.clip(inside / self._pixel + 0.5, 0.0, 1.0)
-
-
-def with_noise(picture: Picture, deviation: float, rng: np.random.Generator) -> Picture:
-    """Gaussian noise on [0, 1], clipped, before the picture becomes whole numbers."""
-    noisy = rng.standard_normal(picture.shape, np.float32)
-    noisy *= 255 * deviation
-    noisy += picture
-    return np.rint(np.clip(noisy, 0, 255, out=noisy), out=noisy).astype(np.uint8)

@@ -11,11 +11,8 @@ from gymnasium import spaces
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.group import FiniteGroup
 from nearsym.protocols import State
-from nearsym.tasks.control.environment import _pack_generator as pack_generator
-from nearsym.tasks.control.environment import _pushed as pushed
-from nearsym.tasks.control.environment import _unpack_generator as unpack_generator
 from nearsym.tasks.craft import checks
-from nearsym.tasks.craft.drawing import Painter, with_noise
+from nearsym.tasks.craft.drawing import Painter
 from nearsym.tasks.craft.dynamics import (
     EPISODE,
     FARTHEST,
@@ -26,6 +23,8 @@ from nearsym.tasks.craft.dynamics import (
     start,
 )
 from nearsym.tasks.craft.variants import parse_variant
+from nearsym.tasks.frames import pushed, with_noise
+from nearsym.training.random_state import pack_generator, unpack_generator
 
 VIDEO_SIZE = 256
 NAMES = ("x", "y", "velocity x", "velocity y")
@@ -175,7 +174,7 @@ class CraftEnv(gym.Env):
 
     def _frame(self) -> np.ndarray:
         picture = self._painter.paint(self._x, self._y)
-        return picture if self._noise == 0 else with_noise(picture, self._noise, self.np_random)
+        return with_noise(picture, self._noise, self.np_random)
 
     def _checked_action(self, action: Any) -> tuple[float, float]:
         """What the thrusters are told: the action, put back where rounding or the disc wants it."""

@@ -15,9 +15,8 @@ What is left of D4:
 
 from dataclasses import dataclass
 
-from nearsym.errors import UsageError, unknown_name
-from nearsym.tasks.control.variants import _parse_strength
 from nearsym.tasks.craft.dynamics import STRONGEST_WIND, Dynamics
+from nearsym.tasks.strength import read_variant
 
 # Lowest, highest and default strength.
 _STRENGTHS = {
@@ -54,15 +53,4 @@ def parse_variant(text: str | None) -> Variant:
     >>> str(parse_variant("tilt"))
     'tilt=75'
     """
-    if text is None:
-        text = "original"
-    name, equals, number = text.partition("=")
-    if name not in VARIANTS:
-        raise unknown_name("variant of craft", name, VARIANTS)
-    if name == "original":
-        if equals:
-            raise UsageError(f"The original task has no strength: write 'original', not {text!r}.")
-        return Variant("original", 0.0)
-    low, high, default = _STRENGTHS[name]
-    strength = _parse_strength(name, number, low, high, default) if equals else default
-    return Variant(name, strength)
+    return Variant(*read_variant(text, "craft", _STRENGTHS))

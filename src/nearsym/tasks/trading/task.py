@@ -55,6 +55,8 @@ class TradingTask:
     def __post_init__(self) -> None:
         if self.symmetry is not None and self.symmetry not in TIME_KINDS:
             raise unknown_name("symmetry of time", self.symmetry, TIME_KINDS)
+        if self.data is not None and self.data != EMBEDDED:  # a run can be resumed from elsewhere
+            object.__setattr__(self, "data", str(Path(self.data).absolute()))
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
