@@ -64,11 +64,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def described(config: RunConfig, env: gymnasium.Env) -> dict[str, Any]:
+def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
     """The content of config.json, everything needed to repeat a run: its configuration, versions
-    and data."""
-    plain = {"config": to_plain(config), "versions": versions()}
+    and data; and how many numbers its networks learn."""
+    plain = {"config": to_plain(config), "versions": versions(), "parameters": parameters}
     return plain | {"data_sha256": config.task.data_hash(env)}
+
+
+def read_parameters(folder: Path) -> dict[str, int]:
+    """How many numbers the networks of a run learn; nothing for folders of version 0.1."""
+    return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("parameters", {})
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
@@ -123,7 +128,8 @@ def refuse_used(folder: Path) -> None:
         used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
     if used:
         raise UsageError(
-            f"{folder} exists already. Continue it with `resume={str(folder)!r}`, or choose another `out`."
+            f"{folder} exists already. Continue it with `resume={str(folder)!r}`, or choose "
+            "another `out`."
         )
 
 
