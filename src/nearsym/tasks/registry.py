@@ -165,10 +165,10 @@ def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, 
 
 
 def _refuse_foreign(name: str, options: Mapping[str, Any]) -> None:
-    """Options of other families first; the maker itself knows its own."""
-    control = set(options_of(ControlTask)) - set(options_of(TradingTask))
+    """Options of other families; the maker itself knows its own."""
+    seen = {*options_of(ControlTask), *options_of(CraftTask)}
     for option in options:
-        if option in foreign:
+        if option in seen:
             raise _unknown_option(option, name, ())
 
 
