@@ -91,19 +91,19 @@ ALL = [
 def test_config_json_has_all_that_is_needed_to_repeat_a_run(small, tmp_path):
     config = small("trading", model="none")
     env = config.task.make()
-    agent = build_agent(config, env)
-    content = described(config, env, agent)
+    counts = build_agent(config, env).networks.parameter_counts()
+    content = described(config, env, counts)
     assert {"python", "machine", "torch", "numpy", "nearsym"} <= set(content["versions"])
     assert content["data_sha256"] == env.table.sha256
     write_json(tmp_path / "config.json", content)
     assert read_config(tmp_path) == config
-    assert read_parameters(tmp_path) == agent.networks.parameter_counts()
+    assert read_parameters(tmp_path) == counts
     check_data(tmp_path, config.task, env)
     write_json(tmp_path / "config.json", content | {"data_sha256": "0"})
     with pytest.raises(UsageError, match=r"The prices are not those that .* was trained on"):
         check_data(tmp_path, config.task, env)
     other = small("toys:vector")
-    assert described(other, other.task.make(), agent)["data_sha256"] is None
+    assert described(other, other.task.make(), counts)["data_sha256"] is None
 
 
 def test_what_is_not_there_is_nothing(tmp_path):

@@ -11,7 +11,6 @@ from typing import Any
 
 import gymnasium
 
-from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, from_plain, to_plain
 from nearsym.runs.presets import preset_config
@@ -65,15 +64,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def described(config: RunConfig, env: gymnasium.Env, agent: Agent) -> dict[str, Any]:
+def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
     """The content of config.json, everything needed to repeat a run: its configuration, versions
-    and data; and how many parameters its networks have."""
-    return {
-        "config": to_plain(config),
-        "versions": versions(),
-        "data_sha256": config.task.data_hash(env),
-        "parameters": agent.networks.parameter_counts(),
-    }
+    and data; and how many numbers its networks learn."""
+    plain = {"config": to_plain(config), "versions": versions(), "parameters": parameters}
+    return plain | {"data_sha256": config.task.data_hash(env)}
+
+
+def read_parameters(folder: Path) -> dict[str, int]:
+    """How many numbers the networks of a run learn; nothing for folders of version 0.1."""
+    return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("parameters", {})
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
@@ -94,12 +94,6 @@ def read_config(folder: Path) -> RunConfig:
         raise UsageError(f"{path}: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is damaged: {error!r}.") from error
-
-
-def read_parameters(folder: Path) -> dict[str, int]:
-    """How many parameters the networks of a run have, by part; nothing if it does not say."""
-    plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return plain.get("parameters", {})
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:

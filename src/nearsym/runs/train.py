@@ -60,7 +60,7 @@ def start(
     refuse_used(folder)
     with torch_threads(config.threads), _worlds(config.task) as worlds:
         agent = build_agent(config, worlds.train)
-        content = described(config, worlds.train, agent)
+        content = described(config, worlds.train, agent.networks.parameter_counts())
         atomic.make_place(folder, "out")  # now: a setting that cannot work leaves no folder
         with RunLock(folder):
             refuse_used(folder)  # somebody may have been faster

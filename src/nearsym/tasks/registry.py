@@ -1,5 +1,6 @@
 """From a name to a task or an environment, and the ids under which Gymnasium knows the tasks."""
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -165,10 +166,11 @@ def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, 
 
 
 def _refuse_foreign(name: str, options: Mapping[str, Any]) -> None:
-    """Options of other families; the maker itself knows its own."""
-    seen = {*options_of(ControlTask), *options_of(CraftTask)}
+    """Options of other families first; the maker itself knows its own."""
+    own = {*options_of(TradingTask), *inspect.signature(make_trading).parameters}
+    foreign = {*options_of(ControlTask), *options_of(CraftTask)} - own
     for option in options:
-        if option in seen:
+        if option in foreign:
             raise _unknown_option(option, name, ())
 
 
