@@ -75,7 +75,7 @@ def test_gymnasium_ids_and_factories(module):
         (
             "trading",
             {"variant": "gravity"},
-            "`variant` belongs to the task craft and the control tasks",
+            "`variant` belongs to .*the control tasks, not to trad",
         ),
         ("trading", {"fil": "close"}, "Unknown option of trading 'fil'. Did you mean 'fill'"),
         ("reacher-hard", {"fill": "close"}, "`fill` belongs to the task trading, not to reacher"),
@@ -136,17 +136,9 @@ def test_tasks_can_be_varied():
             {"symmetry": "T"},
             "`symmetry` belongs to the task trading and environments of one's own, not to cartp",
         ),
-        (
-            "trading",
-            {"noise": 0.1},
-            "`noise` belongs to the task craft and the control tasks, not",
-        ),
+        ("trading", {"noise": 0.1}, "`noise` belongs to .*the control tasks, not to trading"),
         ("trading", {"symmetry": "R"}, "Unknown symmetry of time 'R'"),
-        (
-            "Pendulum-v1",
-            {"obs": "state"},
-            "`obs` belongs to the task craft and the control",
-        ),
+        ("Pendulum-v1", {"obs": "state"}, "`obs` belongs to .*the control tasks, not to Pendulum"),
         ("Pendulum-v1", {"symmetry": "T"}, "is a nearsym.Symmetry, got 'T'"),
         ("Pendulum-v1", {"factory": print}, "Unknown option of Pendulum-v1 'factory'"),
         ("Pendulum-v1", {"trusted": True}, "Unknown option of Pendulum-v1 'trusted'"),

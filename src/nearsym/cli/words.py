@@ -55,7 +55,7 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
             found.options += _spelled(flag, checked(option, values))
         else:
             count = 0 if has_value else _words_after(flag, everything)
-            found.rest += [word, *_take(words, count)]
+            found.rest += [flag + has_value + value, *_take(words, count)]
     return found
 
 
