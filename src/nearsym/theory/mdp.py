@@ -41,7 +41,9 @@ class FiniteMDP:
                 f"got {self.transitions.shape}."
             )
         if self.transitions.ndim > 4:
-            raise UsageError(f"Transitions have one time axis at most, got {self.transitions.ndim}")
+            raise UsageError(
+                f"Transitions have one time axis at most, got the shape {self.transitions.shape}."
+            )
         if not np.isfinite(self.rewards).all():
             raise UsageError("Rewards must be finite.")
         sums = self.transitions.sum(-1)
