@@ -1,5 +1,6 @@
 """`nearsym train`, from options to a run folder."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nearsym.cli.train import Train, configure
+from nearsym.cli import train
+from nearsym.cli.parse import parse
 from nearsym.training.log import read_metrics
 
 KEYS = {"task", "variant", "model", "agent", "seed", "frames", "seconds", "best_return"}
@@ -142,17 +144,41 @@ class Noise(gymnasium.Env):
 def test_an_environment_of_images_gets_the_agent_that_reads_them(tmp_path, monkeypatch):
     (tmp_path / "my_images.py").write_text(IMAGES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert configure(Train(task="my_images:Noise")).agent == "drqv2"
-    assert configure(Train(task="Pendulum-v1")).agent == "sac"
+    assert config("my_images:Noise").agent == "drqv2"
+    assert config("Pendulum-v1").agent == "sac"
+
+
+def new_run(*words):
+    """Folder and configuration of the run that a command line asks for."""
+    asked = parse("nearsym", "", {"train": train.command}, ["train", *map(str, words)])
+    return train._new_run(asked.command)
+
+
+def config(task="cartpole-swingup", *words):
+    return new_run(task, *words)[1]
+
+
+DIFFERENT = [
+    [],
+    ["--layers", "steerable"],
+    ["--noise", 0.1],
+    ["--noise", 0.2],
+    ["--preset", "smoke"],
+    ["--filters", 3],
+    ["--relax", "output"],
+    ["--size", 61],
+    ["--background"],
+    ["--seed", 1],
+    ["--model", "exact"],
+    ["--variant", "gravity"],
+    ["--training.batch-size", 77],
+]
 
 
 def test_runs_that_differ_have_folders_that_differ():
-    from nearsym.cli.train import _folder
-
-    options = [{}, {"layers": "steerable"}, {"noise": 0.1}, {"noise": 0.2}, {"preset": "smoke"}]
-    options += [{"filters": 3}, {"relax": "output"}, {"size": 61}, {"background": True}]
-    options += [{"seed": 1}, {"model": "exact"}, {"variant": "gravity"}]
-    assert len({_folder(Train(task="cartpole-swingup", **o)) for o in options}) == len(options)
+    assert len({new_run("cartpole-swingup", *words)[0] for words in DIFFERENT}) == len(DIFFERENT)
+    longer = new_run("cartpole-swingup", "--frames", 7777)[0]
+    assert longer == new_run("cartpole-swingup")[0], "a longer run is the same run, gone on with"
 
 
 def test_train_and_evaluate_with_json(command):
@@ -180,7 +206,7 @@ def test_train_and_evaluate_with_json(command):
 
     other = command("train", "--resume", "run", "--model", "exact")
     assert other.code == 2
-    assert "--resume takes everything from the run's config.json; leave out 'model'" in other.err
+    assert "--resume takes everything from the run's config.json; leave out --model" in other.err
 
     shorter = command("train", "--resume", "run", "--frames", 80)
     assert shorter.code == 2
@@ -217,48 +243,60 @@ def test_what_people_see(command):
     assert "Training: Pendulum-v1, sac, none" in result.err
 
 
-def config(*, task="cartpole-swingup", **options):
-    return configure(Train(task=task, **options))
-
-
 def test_defaults_follow_each_other():
-    pixels, state = config(), config(agent="sac")
+    pixels, state = config(), config("cartpole-swingup", "--agent", "sac")
     assert (pixels.agent, pixels.task.obs, pixels.network.model) == ("drqv2", "pixels", "approx")
     assert (state.agent, state.task.obs) == ("sac", "state")
-    assert config(obs="state").agent == "sac"
-    assert config(obs="state", agent="drqv2").agent == "drqv2"
-    assert config(task="Pendulum-v1").agent == "sac"
+    assert config("cartpole-swingup", "--obs", "state").agent == "sac"
+    assert config("cartpole-swingup", "--obs", "state", "--agent", "drqv2").agent == "drqv2"
+    assert config("Pendulum-v1").agent == "sac"
 
 
 def test_options_reach_the_configuration():
-    found = config(
-        variant="gravity=0.5",
-        model="approx",
-        filters=3,
-        layers="steerable",
-        size=61,
-        noise=0.06,
-        background=True,
-        preset="paper",
-        frames=123,
-        seed=7,
-        threads=2,
-        precision="bf16",
-        replay="disk",
-        eval_every=11,
-        eval_episodes=12,
-    )
+    words = "--variant gravity=0.5 --model approx --filters 3 --layers steerable --size 61"
+    words += " --noise 0.06 --background --preset paper --frames 123456 --seed 7 --threads 2"
+    words += " --precision bf16 --replay disk --eval-every 11 --eval-episodes 12"
+    found = config("cartpole-swingup", *words.split())
     task = asdict(found.task)
     assert (task["variant"], task["size"], task["noise"]) == ("gravity=0.5", 61, 0.06)
     assert task["background"]
     network = found.network
     assert (network.filters, network.layers) == (3, "steerable")
-    assert config(relax="output").network.relax == "output"
+    assert config("cartpole-swingup", "--relax", "output").network.relax == "output"
     training = found.training
-    assert (training.frames, training.replay) == (123, "disk")
+    assert (training.frames, training.replay) == (123456, "disk")
     assert (training.eval_every, training.eval_episodes) == (11, 12)
     assert (found.seed, found.threads, found.precision) == (7, 2, "bf16")
     assert found.preset == "paper"
+
+
+def test_every_setting_has_a_dotted_name():
+    words = "--training.batch-size 64 --algorithm.learning_rate 3e-4 --network.hidden=96"
+    words += " --training.nstep 2 --task.size 61 --network.rpp-actor 1e-5 1e-4"
+    found = config("cartpole-swingup", *words.split())
+    assert (found.training.batch_size, found.training.nstep) == (64, 2)
+    assert found.algorithm.learning_rate == 3e-4
+    assert (found.network.hidden, found.network.rpp_actor) == (96, (1e-5, 1e-4))
+    assert found.task.size == 61
+
+
+def test_the_task_may_stand_anywhere():
+    words = ["--training.batch-size", 64, "--background", "cartpole-swingup", "--seed", 3]
+    found = new_run(*words)[1]
+    assert (found.task.name, found.seed, found.task.background) == ("cartpole-swingup", 3, True)
+
+
+def test_settings_from_a_file(tmp_path):
+    from nearsym.runs.config import to_plain
+
+    first = config("cartpole-swingup", "--obs", "state", "--network.hidden", 40, "--seed", 5)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"config": to_plain(first)}))
+    assert new_run("--config", path)[1] == first
+    again = new_run("--config", path, "--seed", 6, "--model", "exact", "--network.hidden", 41)[1]
+    assert (again.seed, again.network.model, again.network.hidden) == (6, "exact", 41)
+    path.write_text(json.dumps({"training": {"batch_size": 9}}))
+    assert config("reacher-hard", "--config", path).training.batch_size == 9
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
@@ -296,5 +334,4 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
 
 def test_a_file_of_prices_is_found_from_everywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = configure(Train(task="trading", data="mine.csv"))
-    assert config.task.data == str(tmp_path / "mine.csv")
+    assert config("trading", "--data", "mine.csv").task.data == str(tmp_path / "mine.csv")

@@ -2,12 +2,14 @@
 
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from nearsym.runs.config import TaskConfig
 from nearsym.runs.presets import preset_config
+from nearsym.runs.run import Run, start_run
+from nearsym.tasks.registry import find_task
 
 SOURCE = '''
 import gymnasium
@@ -182,6 +184,47 @@ def discrete():
     env = Toy()
     env.action_space = gymnasium.spaces.Discrete(3)
     return env
+
+
+class Counted(Toy):
+    """Actions from −3 to 3, observations in double precision; it is counted and watched."""
+
+    built = closed = 0
+    seen, done = [], []
+
+    def __init__(self, symmetry=False):
+        super().__init__(dtype=np.float64, symmetry=symmetry)
+        self.action_space = gymnasium.spaces.Box(-3, 3, (1,), np.float32)
+        Counted.built += 1
+
+    def look(self):
+        obs = super().look()
+        Counted.seen.append(obs)
+        return obs
+
+    def step(self, action):
+        Counted.done.append(np.array(action))
+        return super().step(action)
+
+    def close(self):
+        Counted.closed += 1
+
+
+def counted():
+    return Counted(symmetry=True)
+
+
+class Declaring(gymnasium.Wrapper):
+    """A wrapper that declares the symmetry of what it wraps."""
+
+    symmetry = Symmetry(2 * sign(MIRROR), sign(MIRROR))
+
+
+def wrapped():
+    return gymnasium.wrappers.TimeLimit(Declaring(Counted()), 20)
+
+
+gymnasium.register("toys/Counted-v0", entry_point=Counted, disable_env_checker=True)
 '''
 
 
@@ -196,14 +239,38 @@ def _toys(tmp_path_factory):
     sys.modules.pop("toys", None)
 
 
+@pytest.fixture
+def toys():
+    """The module itself, with nothing counted yet."""
+    module = import_module("toys")
+    module.Counted.built = module.Counted.closed = 0
+    module.Counted.seen, module.Counted.done = [], []
+    return module
+
+
 def _small(name="toys:vector", agent="sac", model="approx", obs=None, **training):
-    config = preset_config("smoke", TaskConfig(name=name, obs=obs), agent, model)
-    options = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
+    options = {} if obs is None else {"obs": obs}
+    config = preset_config("smoke", find_task(name, **options), agent, model)
+    chosen = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
     if obs is not None:  # eight frames a step
-        options = {"frames": 480, "seed_frames": 240, "eval_every": 400, "checkpoint_every": 400}
-    return replace(config, training=replace(config.training, **options | training))
+        chosen = {"frames": 480, "seed_frames": 240, "eval_every": 400, "checkpoint_every": 400}
+    return replace(config, training=replace(config.training, **chosen | training))
 
 
 @pytest.fixture
 def small():
+    """A configuration of a run that takes a second."""
     return _small
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """`trained(task, agent, frames, model)`: a new run of the preset smoke."""
+
+    def make(task, agent, frames, model="approx", **options) -> Run:
+        config = preset_config("smoke", find_task(task, **options), agent, model)
+        training = replace(config.training, frames=frames, seed_frames=frames - 40)
+        folder = tmp_path_factory.mktemp("runs") / "run"
+        return start_run(replace(config, training=training), folder)
+
+    return make

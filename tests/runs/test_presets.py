@@ -5,13 +5,16 @@ import pytest
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError
-from nearsym.runs.config import TaskConfig, from_plain, to_plain
-from nearsym.runs.presets import PRESETS, preset_config
 from nearsym.networks.kit import MODELS
+from nearsym.runs.config import from_plain, to_plain
+from nearsym.runs.presets import PRESETS, preset_config
+from nearsym.tasks.registry import find_task
 
 
-def make(preset, task="cartpole-swingup", agent="drqv2", model="approx", obs="pixels"):
-    return preset_config(preset, TaskConfig(name=task, obs=obs), agent, model)
+def make(preset, task="cartpole-swingup", agent="drqv2", model="approx", **options):
+    if task != "trading":
+        options = {"obs": "state" if agent == "sac" else "pixels"} | options
+    return preset_config(preset, find_task(task, **options), agent, model)
 
 
 def test_the_paper_preset_is_the_paper():
@@ -76,15 +79,15 @@ def test_sit_sees_a_multiple_of_its_patches(preset):
 @pytest.mark.parametrize("agent", ["drqv2", "sac"])
 @pytest.mark.parametrize("model", MODELS)
 def test_every_preset_names_itself_and_survives_json(preset, agent, model):
-    config = make(preset, agent=agent, model=model, obs="state" if agent == "sac" else "pixels")
+    config = make(preset, agent=agent, model=model)
     assert (config.preset, config.agent, config.network.model) == (preset, agent, model)
     assert isinstance(config.algorithm, SACConfig if agent == "sac" else DrQV2Config)
     assert from_plain(to_plain(config)) == config
 
 
 def test_what_the_task_says_stays():
-    task = TaskConfig(name="reacher-hard", obs="pixels", variant="repeat_action", noise=0.02)
-    config = preset_config("laptop", task, "drqv2", "exact")
+    options = {"variant": "repeat_action", "noise": 0.02}
+    config = make("laptop", "reacher-hard", "drqv2", "exact", **options)
     assert (config.task.variant, config.task.noise) == ("repeat_action", 0.02)
 
 
@@ -94,13 +97,13 @@ def test_a_mistyped_preset():
 
 
 def test_trading_takes_sac():
-    with pytest.raises(UsageError, match="Trading takes the agent sac, got drqv2"):
-        make("smoke", task="trading", obs=None)
+    with pytest.raises(UsageError, match="trading takes the agent sac, got drqv2"):
+        make("smoke", task="trading")
 
 
 def test_foresight_has_settings_of_its_own():
-    plain = preset_config("laptop", TaskConfig(name="trading"), "sac", "none")
-    told = preset_config("laptop", TaskConfig(name="trading", foresight=True), "sac", "none")
+    plain = make("laptop", "trading", "sac", "none")
+    told = make("laptop", "trading", "sac", "none", foresight=True)
     assert (plain.task.reward_scale, plain.task.episode_days) == (1.0, None)
     assert (told.task.reward_scale, told.task.episode_days) == (10.0, 5)
     assert (plain.training.discount, told.training.discount) == (0.99, 0.5)

@@ -1,293 +1,169 @@
-"""Runs in folders: they repeat, resume, stop on request, and refuse what cannot work."""
+"""Runs as objects: opened, looked at, asked, resumed."""
 
 import json
-import math
-import os
-import signal
-import threading
-import time
-from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 
-from nearsym.errors import RunError, UsageError
-from nearsym.runs.build import seeds_of
-from nearsym.runs.run import load_agent, read_config, resume, start
-from nearsym.training.log import read_metrics
-from nearsym.training.loop import DivergedError, Interrupted
+import nearsym
+from nearsym.errors import UsageError
+from nearsym.groups.action import ImageAction
+from nearsym.groups.catalog import dihedral
+from nearsym.groups.symmetry import Symmetry
+from nearsym.runs.run import start_run
 
-KINDS = {
-    "state, sac": ("cartpole-swingup", "sac", "approx", "state"),
-    "pixels, drqv2": ("ball_in_cup-catch", "drqv2", "approx", "pixels"),
-}
-SUMMARY = {"task", "variant", "model", "agent", "seed", "frames", "seconds", "best_return"}
-SUMMARY |= {"final_return", "parameters", "run"}
+MIRROR = dihedral(1)
+SIGNS = Symmetry(2 * MIRROR.sign(), MIRROR.sign())
+SHORT = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
+train = partial(nearsym.train, preset="smoke", training=SHORT, threads=1)
 
 
-def numbers(folder):
-    """Everything that a run wrote down and that must repeat."""
-    rows = read_metrics(folder / "metrics.jsonl")
-    return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows]
+def test_a_run_is_opened_with_its_environment(toys, tmp_path):
+    first = train(toys.Counted, symmetry=SIGNS, out=tmp_path / "run")
+    saved = json.loads((tmp_path / "run" / "config.json").read_text())["config"]
+    assert saved["task"]["name"] == "toys:Counted"
+    assert saved["task"]["symmetry"]["group"]["name"] == "D1"
+    for path in (tmp_path / "run", str(tmp_path / "run")):
+        again = nearsym.Run(path, task=toys.Counted)
+        assert again.config == first.config
+        assert again.task.symmetry == SIGNS
+        assert again.evaluate(2) == first.evaluate(2)
+    with pytest.raises(UsageError, match="moves observations of 2 numbers"):
+        nearsym.Run(tmp_path / "run", task=toys.larger).evaluate(1)
+    assert again.resume(frames=120).summary["frames"] == 120
 
 
-def weights(folder, checkpoint="last"):
-    _, agent, _ = load_agent(folder, checkpoint=checkpoint)
-    parts = [*agent.networks.parts.values(), agent.target_critic]
-    return torch.cat([p.flatten() for part in parts for p in part.parameters()])
+def test_a_run_of_a_local_function_is_opened_with_it(toys, tmp_path):
+    def local():
+        return toys.Counted()
+
+    first = train(local, out=tmp_path / "run")
+    assert nearsym.Run(first.path, local).evaluate(2) == first.evaluate(2)
+    with pytest.raises(UsageError, match=r"(Unknown factory in|No module) .*"):
+        nearsym.Run(first.path, trust_task=True).evaluate(2)
 
 
-class StopAt:
-    """Interrupts a run at a frame by sending this process a signal from inside the agent."""
-
-    def __init__(self, monkeypatch, number, updates):
-        from nearsym.agents.drqv2 import DrQV2
-        from nearsym.agents.sac import SAC
-
-        self.left = updates
-        for kind in (DrQV2, SAC):
-            original = kind.update
-
-            def update(agent, batch, *, step, original=original):
-                self.left -= 1
-                if self.left == 0:
-                    os.kill(os.getpid(), number)
-                return original(agent, batch, step=step)
-
-            monkeypatch.setattr(kind, "update", update)
+def test_a_run_is_not_opened_as_something_else(small, toys, tmp_path):
+    run = start_run(small("cartpole-swingup", obs="state", eval_every=480), tmp_path / "run")
+    assert nearsym.Run(run.path, task="nearsym/cartpole-swingup-v0").config == run.config
+    for other in ("reacher-hard", toys.Counted, "Pendulum-v1"):
+        with pytest.raises(UsageError, match="was trained on cartpole-swingup, not on the `task`"):
+            nearsym.Run(run.path, task=other)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_repeats_and_resumes_bit_for_bit(kind, small, tmp_path, monkeypatch):
-    config = small(*KINDS[kind])
-    summary = start(config, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        StopAt(patch, signal.SIGTERM, updates=6)
-        text = r"Stopped and saved at frame \d+\. Go on with: nearsym train --resume .*cut"
-        with pytest.raises(Interrupted, match=text):
-            start(config, tmp_path / "cut")
-    assert numbers(tmp_path / "cut") != numbers(tmp_path / "whole")
-    again = resume(tmp_path / "cut")
-    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
-    assert torch.equal(weights(tmp_path / "cut"), weights(tmp_path / "whole"))
-    changing = {"run", "seconds"}
-    assert {k: v for k, v in again.items() if k not in changing} == {
-        k: v for k, v in summary.items() if k not in changing
-    }
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of an approximately equivariant agent, with three episodes in each evaluation."""
+    toys = __import__("toys")
+    training = SHORT | {"eval_episodes": 3}
+    return train(toys.counted, training=training, out=tmp_path_factory.mktemp("runs") / "run")
 
 
-def test_the_same_seed_repeats_and_another_does_not(small, tmp_path):
-    config = small("toys:vector", "drqv2", "exact")
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        start(replace(config, seed=seed), tmp_path / name)
-    assert numbers(tmp_path / "a") == numbers(tmp_path / "b")
-    assert torch.equal(weights(tmp_path / "a"), weights(tmp_path / "b"))
-    assert numbers(tmp_path / "a") != numbers(tmp_path / "c")
+def test_what_a_run_says_of_itself(run):
+    assert repr(run) == f"Run('{run.path}': toys:counted, approx)"
+    assert isinstance(run.path, Path)
+    assert run.summary["run"] == str(run.path)
+    assert run.config.training.frames == 80
+    assert run.task is run.config.task
 
 
-@pytest.mark.parametrize("model", ["none", "approx", "rpp"])
-def test_the_folder_of_a_run(model, small, tmp_path):
-    folder = tmp_path / "run"
-    handlers = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    summary = start(small(model=model), folder)
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == handlers
-    assert set(summary) == SUMMARY
-    assert summary == json.loads((folder / "summary.json").read_text())
-    assert (summary["frames"], summary["model"], summary["run"]) == (80, model, str(folder))
-    assert set(summary["parameters"]) == {"encoder", "actor", "critic", "total"}
-    assert read_config(folder) == small(model=model)
-    saved = json.loads((folder / "config.json").read_text())
-    assert {"python", "torch", "numpy", "nearsym"} <= set(saved["versions"])
-    assert any((folder / "tb").iterdir())
-    rows = numbers(folder)
-    evaluations = [row for row in rows if "eval/return_mean" in row]
-    assert [row["frames"] for row in evaluations] == [40, 80]
-    for row in evaluations:
-        assert row["eval/return_mean"] == pytest.approx(sum(row["eval/returns"]))  # one episode
-        relaxed = {k: v for k, v in row.items() if k.startswith("relaxed/")}
-        assert bool(relaxed) == (model == "approx")
-    assert summary["final_return"] == evaluations[-1]["eval/return_mean"]
-    assert summary["best_return"] == max(row["eval/return_mean"] for row in evaluations)
+def test_the_curve_has_every_evaluation(run):
+    curve = run.curve()
+    assert curve.frames.tolist() == [40, 80]
+    assert curve.returns.shape == (2, 3)
+    assert curve.mean == pytest.approx(curve.returns.mean(axis=1))
+    assert curve.mean[-1] == pytest.approx(run.summary["final_return"])
+    evaluations = [row for row in run.metrics if "eval/returns" in row]
+    assert curve.returns.tolist() == [row["eval/returns"] for row in evaluations]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_relaxed_weight_is_logged_and_moves(kind, small, tmp_path):
-    start(small(*KINDS[kind]), tmp_path / "run")
-    first, last = (row for row in numbers(tmp_path / "run") if "eval/return_mean" in row)
-    _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
-    from nearsym.layers.relaxation import relaxed_weights
-
-    expected = {
-        f"relaxed/{part}.{name}": weight.tolist()
-        for part, network in agent.networks.parts.items()
-        for name, weight in relaxed_weights(network).items()
-    }
-    assert {k: v for k, v in last.items() if k.startswith("relaxed/")} == expected
-    assert all(first[name] != last[name] for name in expected)  # no layer is dead
+def test_relaxed_weights_over_the_evaluations(run, toys, tmp_path):
+    weights = run.relaxed_weights()
+    assert weights
+    for values in weights.values():
+        assert values.shape[0] == 2
+        assert values.shape[-1] == 2  # an element and its mirror image
+        assert not np.array_equal(values[0], values[1])
+    assert train(toys.Counted, out=tmp_path / "none").relaxed_weights() == {}
 
 
-def test_gymnasium_ids_and_images_of_others_train(small, tmp_path):
-    start(small("Pendulum-v1", model="none", eval_every=80), tmp_path / "pendulum")
-    start(
-        small("toys:images", "drqv2", frames=60, seed_frames=50, eval_every=60), tmp_path / "images"
-    )
-    assert numbers(tmp_path / "images")[-1]["frames"] == 60
+def test_before_the_first_evaluation_there_is_no_curve(run, tmp_path):
+    (tmp_path / "config.json").write_bytes((run.path / "config.json").read_bytes())
+    new = nearsym.Run(tmp_path)
+    assert new.metrics == []
+    assert len(new.curve().frames) == len(new.curve().mean) == 0
+    assert new.relaxed_weights() == {}
+    with pytest.raises(UsageError, match="nothing to plot before the first evaluation"):
+        new.plot()
+    with pytest.raises(UsageError, match="has not come to its end: go on with it by `resume`"):
+        new.summary  # noqa: B018
 
 
-@pytest.mark.parametrize("what", ["reward", "observation"])
-def test_a_bad_number_stops_the_run_by_name(what, small, tmp_path):
-    with pytest.raises(DivergedError, match=f"{what} is not finite at frame 65"):
-        start(small(f"toys:bad_{what}"), tmp_path / "run")
-    rows = numbers(tmp_path / "run")
-    assert rows[-1]["frames"] == 60  # what was logged before is there
-    _, agent, _ = load_agent(tmp_path / "run", checkpoint="last")
-    assert agent is not None
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_picture_of_the_curve(kind, run, tmp_path):
+    figure = run.plot(kind(tmp_path / "curve.png"))
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+    (axes,) = figure.axes
+    assert axes.get_title() == "toys:counted, approx"
+    (line,) = axes.get_lines()
+    assert line.get_xdata().tolist() == [0.04, 0.08]
+    assert line.get_ydata() == pytest.approx(run.curve().mean)
 
 
-def test_evaluations_play_the_mean_policy_from_the_same_starts(small, tmp_path):
-    config = small(eval_episodes=3)
-    start(config, tmp_path / "run")
-    _, agent, env = load_agent(tmp_path / "run", checkpoint="last")
-    first = seeds_of(config.seed)["evaluation"]
-    expected = []
-    for episode in range(3):
-        obs, _ = env.reset(seed=first + episode)
-        total, done = 0.0, False
-        while not done:
-            obs, reward, _, done, _ = env.step(agent.policy(obs[None], sample=False)[0])
-            total += reward
-        expected.append(total)
-    logged = [row["eval/returns"] for row in numbers(tmp_path / "run") if "eval/returns" in row]
-    assert logged[-1] == expected
-    assert logged[0] != expected  # the same starts, another policy
+def test_the_policy_speaks_the_language_of_the_environment(run, toys):
+    run.evaluate(episodes=1, seed=7)
+    seen, done = toys.Counted.seen[:-1], toys.Counted.done
+    assert len(seen) == len(done) == 20
+    assert seen[0].dtype == np.float64
+    batch = run.policy(np.stack(seen))
+    assert batch.shape == (20, 1)
+    assert batch == pytest.approx(np.stack(done), abs=1e-5)
+    space = toys.Counted().action_space
+    for obs, expected in zip(seen, batch, strict=True):
+        action = run.policy(obs)
+        assert action == pytest.approx(expected, abs=1e-5)
+        assert space.contains(action)
+    assert run.policy(seen[0].tolist()) == pytest.approx(batch[0], abs=1e-5)
+    assert run.policy(np.float32(seen[0])) == pytest.approx(batch[0], abs=1e-5)
 
 
-def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
-    with pytest.raises(RunError, match="not finite, in its observation"):
-        start(small("toys:bad_observation", eval_episodes=4), tmp_path / "run")
+def test_the_policy_is_mirrored_with_the_world(toys, tmp_path):
+    exact = train(toys.counted, model="exact", out=tmp_path / "run")
+    obs = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    assert exact.policy(-obs) == pytest.approx(-exact.policy(obs), abs=1e-4)
+    assert np.abs(exact.policy(obs)).max() > 0
 
 
-def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
-    from nearsym.agents import base
-
-    monkeypatch.setattr(base, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
-    with pytest.raises(DivergedError, match="critic/loss is not finite"):
-        start(small(), tmp_path / "run")
+def test_a_sampled_policy_draws(run):
+    obs = np.zeros((8, 2))
+    assert not np.array_equal(run.policy(obs, sample=True), run.policy(obs, sample=True))
+    assert np.array_equal(run.policy(obs), run.policy(obs))
 
 
-def test_weights_that_are_not_finite_are_neither_played_nor_saved(small, tmp_path, monkeypatch):
-    from nearsym.agents.sac import SAC
-
-    original = SAC.update
-
-    def update(agent, batch, *, step):
-        metrics = original(agent, batch, step=step)
-        if step == 80:
-            next(agent.networks.actor.parameters()).data[0] = math.nan
-        return metrics
-
-    monkeypatch.setattr(SAC, "update", update)
-    with pytest.raises(DivergedError, match=r"actor\.\S+ is not finite at frame 80"):
-        start(small(), tmp_path / "run")
-    assert weights(tmp_path / "run").isfinite().all()
-    evaluated = [r["frames"] for r in numbers(tmp_path / "run") if "eval/return_mean" in r]
-    assert evaluated == [40]
-
-
-def test_a_run_made_elsewhere_is_loaded_on_the_processor(small, tmp_path):
-    start(small(), tmp_path / "run")
-    before = weights(tmp_path / "run")
-    path = tmp_path / "run" / "config.json"
-    path.write_text(path.read_text().replace('"device": "cpu"', '"device": "cuda:97"'))
-    assert torch.equal(before, weights(tmp_path / "run"))
-
-
-def test_an_environment_with_half_a_state_starts_a_new_episode(small, tmp_path):
-    start(small("toys:half_saved"), tmp_path / "run")
-    assert resume(tmp_path / "run", frames=120)["frames"] == 120
-
-
-def test_an_existing_folder_is_left_alone(small, tmp_path):
-    (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"exists already\. Continue it with --resume"):
-        start(small(), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
-
-
-def test_losses_are_logged_though_no_episode_ends(small, tmp_path):
-    start(small("toys:endless", eval_episodes=1, frames=60, eval_every=30), tmp_path / "run")
-    rows = numbers(tmp_path / "run")
-    assert [row["frames"] for row in rows] == [30, 60]
-    assert "critic/loss" in rows[-1]
-    assert "train/return" not in rows[-1]
-
-
-def test_a_place_that_cannot_be(small, tmp_path):
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another `out`"):
-        start(small(), tmp_path / "file" / "run")
-
-
-@pytest.mark.parametrize("name", ["toys:larger", "toys:discrete", "toys:float_images"])
-def test_what_cannot_work_leaves_no_folder(name, small, tmp_path):
-    with pytest.raises(UsageError):
-        start(small(name), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_more_frames_than_it_had(small, tmp_path):
-    folder = tmp_path / "run"
-    start(small(), folder)
-    assert resume(folder, frames=120)["frames"] == 120
-    assert [row["frames"] for row in numbers(folder) if "eval/return_mean" in row] == [40, 80, 120]
-    assert read_config(folder).training.frames == 120  # an interrupted extension knows its end
-    assert resume(folder)["frames"] == 120
-
-
-def test_a_finished_run_resumes_to_its_summary(small, tmp_path):
-    first = start(small(), tmp_path / "run")
-    before = numbers(tmp_path / "run")
-    assert resume(tmp_path / "run") == first  # to the second
-    assert numbers(tmp_path / "run") == before
-    (tmp_path / "run" / "summary.json").write_bytes(b"\xff{")
-    assert resume(tmp_path / "run")["final_return"] == first["final_return"]
-    assert numbers(tmp_path / "run") == before
-
-
-def test_replay_on_disk_gives_the_same_run(small, tmp_path):
-    start(small(), tmp_path / "memory")
-    start(small(replay="disk"), tmp_path / "disk")
-    assert numbers(tmp_path / "memory") == numbers(tmp_path / "disk")
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (None, "is no run: it has no config.json"),
-        ("{", "config.json is damaged"),
-        ("[]", "config.json is damaged"),
-        ("{}", "config.json is damaged.*config"),
-        ('{"config": []}', "config must be an object"),
-        ('{"config": {"tsk": 1}}', "unknown entry 'tsk'"),
-    ],
-)
-def test_a_folder_that_is_no_run(content, text, tmp_path):
-    if content is not None:
-        (tmp_path / "config.json").write_text(content)
+@pytest.mark.parametrize("shape", [(), (3,), (4, 3), (1, 4, 2)])
+def test_observations_of_another_shape(shape, run):
+    text = r"reads observations of the shape \(2,\), or a batch of them, got"
     with pytest.raises(UsageError, match=text):
-        resume(tmp_path)
+        run.policy(np.zeros(shape))
 
 
-def test_ctrl_c_twice_stops_at_once(small, tmp_path, monkeypatch):
-    from nearsym.agents.sac import SAC
+def test_images_are_read_as_they_are_shown(toys, tmp_path):
+    images = Symmetry(ImageAction(MIRROR, -3, -2), MIRROR.sign())
+    short = {"frames": 60, "seed_frames": 50, "eval_every": 60}
+    run = train(toys.images, symmetry=images, training=short, out=tmp_path / "run")
+    assert (run.config.agent, run.config.network.model) == ("drqv2", "approx")
+    picture = np.random.default_rng(0).integers(0, 256, (37, 37, 3), dtype=np.uint8)
+    assert run.policy(picture).shape == (1,)
+    assert run.policy(np.stack([picture, picture])).shape == (2, 1)
+    assert nearsym.Run(run.path, toys.images).task.symmetry == images
 
-    def stubborn(agent, batch, *, step):
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)  # handlers run between bytecodes
-        raise AssertionError("still running")
 
-    monkeypatch.setattr(SAC, "update", stubborn)
-    assert threading.current_thread() is threading.main_thread()
-    with pytest.raises(KeyboardInterrupt):
-        start(small(), tmp_path / "run")
+def test_more_frames(toys, tmp_path):
+    first = train(toys.counted, out=tmp_path / "run")
+    longer = first.resume(120)
+    assert isinstance(longer, nearsym.Run)
+    assert (longer.config.training.frames, longer.summary["frames"]) == (120, 120)
+    assert longer.curve().frames.tolist() == [40, 80, 120]
+    assert nearsym.Run(first.path, toys.counted).config == longer.config

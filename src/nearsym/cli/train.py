@@ -250,14 +250,17 @@ def _new_run(args: Any) -> tuple[Path, Any]:
 
 def _announcement(config: Any, folder: Path) -> Any:
     """Says on standard error what begins, or goes on."""
+    from nearsym.runs.folder import read_parameters
     from nearsym.training.callbacks import Callback, Progress
 
     class Announcement(Callback):
         def on_start(self, progress: Progress) -> None:
             verb = f"Going on at frame {progress.frames}" if progress.frames else "Training"
             variant = f" ({config.task.variant})" if config.task.variant else ""
+            counts = ", ".join(f"{k} {v:,}" for k, v in read_parameters(folder).items())
             print(
                 f"{verb}: {config.task.name}{variant}, {config.agent}, {config.network.model}; "
+                f"parameters: {counts}; "
                 f"{config.precision}, {config.threads} thread(s); {folder}",
                 file=sys.stderr,
             )

@@ -92,6 +92,15 @@ class ImageAction:
     def act(self, g: int, x: Any) -> Any:
         return self.moves[g].apply(x, self.height, self.width)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ImageAction) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[FiniteGroup, int, int]:
+        return self.group, self.height, self.width
+
     def __repr__(self) -> str:
         return f"{self.group} on pixels"
 
@@ -109,6 +118,12 @@ class Invariant:
 
     def act(self, g: int, x: Any) -> Any:
         return x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Invariant) and self.group == other.group
+
+    def __hash__(self) -> int:
+        return hash((Invariant, self.group))
 
     def __repr__(self) -> str:
         return f"{self.group} acting trivially"

@@ -1,10 +1,9 @@
 """A symmetry as plain data, so that a run can be opened again without the code that declared it."""
 
+import operator
 from typing import Any
 
-import numpy as np
-
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.action import Action, ImageAction, Invariant
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation
@@ -34,18 +33,21 @@ def to_plain(symmetry: Symmetry) -> dict[str, Any]:
     }
 
 
-def from_plain(plain: dict[str, Any]) -> Symmetry:
-    """The inverse of `to_plain`."""
+def from_plain(plain: Any) -> Symmetry:
+    """The inverse of `to_plain`; what does not describe a symmetry is refused."""
     try:
-        described = plain["group"]
-        group = FiniteGroup(**described)
+        group = FiniteGroup(**plain["group"])
         action = _action_from_plain(group, plain["action"])
         observation = _action_from_plain(group, plain["observation"])
-        bounded = bool(plain["bounded"])
-    except (KeyError, TypeError, ValueError) as error:
+        bounded = plain["bounded"]
+    except UsageError as error:
+        raise UsageError(f"This is no saved symmetry: {error}") from error
+    except (LookupError, TypeError, ValueError) as error:
         raise UsageError(f"This is no saved symmetry: {error!r}.") from error
-    if not isinstance(action, Representation):
-        raise UsageError("This is no saved symmetry: its action is no representation.")
+    if not isinstance(action, Representation) or not isinstance(bounded, bool):
+        raise UsageError(
+            "This is no saved symmetry: its action must be matrices, and `bounded` true or false."
+        )
     return Symmetry(observation, action, bounded)
 
 
@@ -64,9 +66,11 @@ def _action_to_plain(action: Action) -> dict[str, Any]:
 
 
 def _action_from_plain(group: FiniteGroup, plain: dict[str, Any]) -> Action:
-    if plain["kind"] == "pixels":
-        return ImageAction(group, plain["height"], plain["width"])
-    if plain["kind"] == "invariant":
+    kind = plain["kind"]
+    if kind == "pixels":
+        return ImageAction(group, operator.index(plain["height"]), operator.index(plain["width"]))
+    if kind == "invariant":
         return Invariant(group)
-    matrices = np.array(plain["matrices"], dtype=np.float64)
-    return Representation(group, matrices, str(plain["name"]))
+    if kind != "matrices":
+        raise unknown_name("kind of action", kind, ("matrices", "pixels", "invariant"))
+    return group.representation(plain["matrices"], str(plain["name"]))

@@ -72,6 +72,7 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     seeds = seeds_of(config.seed)
     shape = env.observation_space.shape
     assert shape is not None
+    check_reads(config.agent, images=len(shape) == 3)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds["networks"])
         symmetry = network_symmetry(env, config.network.model)
@@ -84,6 +85,15 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     if isinstance(config.algorithm, DrQV2Config):
         return DrQV2(networks, config.algorithm, compute=compute, generator=generator)
     return SAC(networks, config.algorithm, compute=compute, generator=generator)
+
+
+def check_reads(agent: str, *, images: bool) -> None:
+    """Refuse an agent that cannot read what a task shows."""
+    if agent == "sac" and images:
+        raise UsageError(
+            "SAC reads vectors, and this task shows images: use `agent='drqv2'`, or `obs='state'` "
+            "where the task has it."
+        )
 
 
 def build_replay(config: RunConfig, env: gymnasium.Env, folder: Path | None) -> Replay:

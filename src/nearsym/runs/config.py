@@ -3,7 +3,7 @@
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 import cattrs
@@ -73,24 +73,38 @@ def from_plain(plain: Any) -> RunConfig:
     if not isinstance(plain, dict):
         raise UsageError(f"config must be an object, got {type(plain).__name__}.")
     plain = upgraded(plain)
-    task, agent = plain.get("task"), plain.get("agent")
-    if not isinstance(task, dict) or task.get("kind") not in KINDS:
-        raise UsageError(f"config.task must be an object whose kind is one of {', '.join(KINDS)}.")
-    if agent not in ALGORITHMS:
-        raise unknown_name("agent", agent, ALGORITHMS)
-    untagged = {name: value for name, value in task.items() if name != "kind"}
-    chosen = {"task": KINDS[task["kind"]], "algorithm": ALGORITHMS[agent]}
-    hints = {f.name: chosen.get(f.name, f.type) for f in fields(RunConfig)}
-    unknown = set(plain) - set(hints)
-    if unknown:
-        raise UsageError(f"config has an unknown entry {sorted(unknown)[0]!r}.")
-    values = {n: _read(hints[n], v, f"config.{n}") for n, v in (plain | {"task": untagged}).items()}
+    _check_entries(plain)
+    task = {name: value for name, value in plain["task"].items() if name != "kind"}
+    hints = {f.name: f.type for f in fields(RunConfig)} | {
+        "task": _chosen(KINDS, plain["task"].get("kind"), "config.task.kind"),
+        "algorithm": _chosen(ALGORITHMS, plain["agent"], "config.agent"),
+    }
+    values = {n: _read(hints[n], v, f"config.{n}") for n, v in (plain | {"task": task}).items()}
     if isinstance(values["task"], CustomTask):  # a file named it, nobody whom we can trust
         values["task"] = replace(values["task"], trusted=False)
-    try:
-        return RunConfig(**values)
-    except TypeError as error:
-        raise UsageError(f"config is incomplete: {error}.") from None
+    return RunConfig(**values)
+
+
+def _check_entries(plain: dict[str, Any]) -> None:
+    known = {f.name: f for f in fields(RunConfig)}
+    for name in plain:
+        if name not in known:
+            raise UsageError(f"config has an unknown entry {name!r}.")
+    for name, known_as in known.items():
+        needed = known_as.default is MISSING and known_as.default_factory is MISSING
+        if needed and name not in plain:
+            raise UsageError(f"config.{name} is missing.")
+    if not isinstance(plain["task"], dict):
+        raise UsageError(f"config.task must be an object, got {plain['task']!r}.")
+
+
+def _chosen(choices: Mapping[str, type[Any]], name: Any, where: str) -> type[Any]:
+    """What a tag stands for."""
+    if name is None:
+        raise UsageError(f"{where} is missing: it is one of {', '.join(choices)}.")
+    if not isinstance(name, str) or name not in choices:
+        raise unknown_name(where, name, choices)
+    return choices[name]
 
 
 def with_settings(config: RunConfig, section: str, values: Mapping[str, Any]) -> RunConfig:
@@ -113,6 +127,12 @@ def with_settings(config: RunConfig, section: str, values: Mapping[str, Any]) ->
         if new != getattr(old, name):
             read[name] = new
     return replace(config, **{section: replace(old, **read)}) if read else config
+
+
+def with_values(config: RunConfig, **values: Any) -> RunConfig:
+    """The configuration with other values outside its sections, checked as those of a file are."""
+    hints = {f.name: f.type for f in fields(config)}
+    return replace(config, **{n: _read(hints[n], v, f"`{n}`") for n, v in values.items()})
 
 
 def _read(hint: Any, value: Any, where: str) -> Any:
@@ -189,7 +209,9 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(_is_optional, _optional)
     converter.register_structure_hook_func(lambda hint: get_origin(hint) is Literal, _choice)
     converter.register_unstructure_hook(Symmetry, saved.to_plain)
-    unsaved = {name: override(omit=True) for name in ("factory", "trusted", "_opened")}
+    unsaved: dict[str, Any] = {
+        name: override(omit=True) for name in ("factory", "trusted", "_opened")
+    }
     converter.register_structure_hook(
         CustomTask, make_dict_structure_fn(CustomTask, converter, **unsaved)
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
-from tqdm.auto import tqdm
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.folder import check_data
@@ -41,7 +40,10 @@ def evaluate_run(
     task = run.task if noise is None else run.task.with_noise(noise)
     render_mode = None if video is None else "rgb_array"
     # As in training: the same numbers to the last bit.
-    with torch_threads(run.config.threads), closing(task.make("test", render_mode=render_mode)) as env:
+    with (
+        torch_threads(run.config.threads),
+        closing(task.make("test", render_mode=render_mode)) as env,
+    ):
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
         agent.generator.manual_seed(seed)  # what a sampled policy draws
@@ -141,7 +143,13 @@ class Film:
 
 @contextmanager
 def _bar(total: int, unit: str, shown: bool) -> Iterator[Callable[[], None]]:
-    with tqdm(total=total, unit=unit, disable=not shown) as bar:
+    if not shown:
+        yield lambda: None
+        return
+    # Not at the top: it finds out what it runs in, and starts a thread even for a hidden bar.
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit=unit) as bar:
         yield lambda: bar.update() and None
 
 

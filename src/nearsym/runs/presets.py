@@ -14,6 +14,8 @@ from nearsym.runs.config import RunConfig, with_settings
 from nearsym.tasks.task import Task
 from nearsym.training.config import TrainingConfig
 
+DEFAULT_PRESET = "laptop"
+
 
 def preset_config(preset: str, task: Task, agent: str, model: str) -> RunConfig:
     """The settings of a preset for a task, an agent and a model; any of them may be overridden."""

@@ -1,24 +1,24 @@
 """A run as an object: train one, open one, and ask it anything."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 
 from nearsym.agents.base import Agent
-from nearsym.audits.policies import from_unit
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs import train as training_runs
 from nearsym.runs.build import build_agent, device_here
 from nearsym.runs.config import RunConfig
-from nearsym.runs.configure import DEFAULT_PRESET, configure
+from nearsym.runs.configure import configure
+from nearsym.runs.curve import Curve, curve_of, relaxed_weights_of
 from nearsym.runs.evaluate import FIRST_SEED, evaluate_in_shuffled_worlds, evaluate_run
 from nearsym.runs.folder import (
     check_data,
@@ -28,6 +28,8 @@ from nearsym.runs.folder import (
     read_summary,
 )
 from nearsym.runs.plot import plot_curve
+from nearsym.runs.policy import own_action
+from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.runs.train import StopRequested, never, torch_threads
 from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
 from nearsym.tasks.registry import find_task
@@ -36,20 +38,6 @@ from nearsym.training.callbacks import Callback, ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
 
 StrPath = str | PathLike[str]
-
-
-class Curve(NamedTuple):
-    """The evaluations of a run."""
-
-    frames: np.ndarray
-    """(evaluations,) environment steps before each."""
-    returns: np.ndarray
-    """(evaluations, episodes) returns."""
-
-    @property
-    def mean(self) -> np.ndarray:
-        """(evaluations,) mean returns."""
-        return self.returns.mean(axis=1)
 
 
 def train(
@@ -92,22 +80,12 @@ def train(
     >>> run.summary["model"], run.summary["agent"]
     ('approx', 'sac')
     """
-    given: dict[str, Any] = {"variant": variant, "obs": obs, "symmetry": symmetry} | options
-    config = configure(
-        task,
-        model=model,
-        agent=agent,
-        preset=preset,
-        frames=frames,
-        seed=seed,
-        threads=threads,
-        precision=precision,
-        device=device,
-        algorithm=algorithm,
-        network=network,
-        training=training,
-        **given,
-    )
+    chosen: dict[str, Any] = {"variant": variant, "obs": obs, "symmetry": symmetry} | options
+    chosen |= {"agent": agent, "model": model, "preset": preset}
+    chosen |= {"algorithm": algorithm, "network": network, "training": training}
+    length: dict[str, Any] = {"frames": frames, "seed": seed}
+    machine: dict[str, Any] = {"threads": threads, "precision": precision, "device": device}
+    config = configure(task, **chosen, **length, **machine)
     folder = default_folder(config) if out is None else Path(out)
     return start_run(config, folder, progress=progress, callbacks=callbacks)
 
@@ -166,27 +144,22 @@ class Run:
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
-        """Every line of the log, as CONTRACTS names its keys: frames, train/…, eval/…, relaxed/…."""
+        """Every line of the log so far: frames, train/…, eval/…, relaxed/…, time/…."""
         return read_rows(self.path)
 
     def curve(self) -> Curve:
         """The returns of every evaluation so far."""
-        rows = [row for row in self.metrics if "eval/returns" in row]
-        frames = np.array([row["frames"] for row in rows], dtype=np.int64)
-        return Curve(frames, np.array([row["eval/returns"] for row in rows], dtype=np.float64))
+        return curve_of(self.metrics)
 
     def relaxed_weights(self) -> dict[str, np.ndarray]:
         """Layer to its relaxed weights at every evaluation, (evaluations, filters, elements, …)."""
-        rows = [row for row in self.metrics if "eval/returns" in row]
-        names = [name for name in (rows[0] if rows else {}) if name.startswith("relaxed/")]
-        return {
-            name.removeprefix("relaxed/"): np.array([row[name] for row in rows]) for name in names
-        }
+        return relaxed_weights_of(self.metrics)
 
     def plot(self, path: StrPath | None = None) -> Any:
         """The learning curve as a matplotlib figure, also written to a file if one is named."""
-        title = self.task.name if self.task.variant is None else f"{self.task.name} {self.task.variant}"
-        return plot_curve(self.curve(), path, title=f"{title}, {self.config.network.model}")
+        variant = "" if self.task.variant is None else f" {self.task.variant}"
+        title = f"{self.task.name}{variant}, {self.config.network.model}"
+        return plot_curve(self.curve(), path, title=title)
 
     def evaluate(
         self,
@@ -283,9 +256,9 @@ class Run:
     def load_agent(self, checkpoint: str = "best", env: gymnasium.Env | None = None) -> Agent:
         """The trained agent, with the weights of the best checkpoint or the last."""
         state, _ = CheckpointStore(self.path / "checkpoints").load(checkpoint)
-        made = self.task.make("test") if env is None else env
         config = replace(self.config, device=device_here(self.config.device))
-        agent = build_agent(config, made)
+        with closing(self.task.make("test")) if env is None else nullcontext(env) as made:
+            agent = build_agent(config, made)
         agent.load_weights(state["agent"])
         return agent
 
@@ -297,23 +270,6 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.task.name}, {self.config.network.model})"
-
-
-def own_action(
-    agent: Agent, env: gymnasium.Env, obs: np.ndarray, *, sample: bool = False
-) -> np.ndarray:
-    """The action for an observation, or for each of a batch, both in the units of the environment's
-    author. Agents themselves read float32 or bytes and act in [−1, 1]ⁿ."""
-    own_obs, own_actions = own_spaces(env)
-    single = obs.shape == own_obs.shape
-    batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
-    if batch.shape[1:] != own_obs.shape:
-        raise UsageError(
-            f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "
-            f"got {obs.shape}."
-        )
-    actions = from_unit(own_actions, agent.policy(batch, sample=sample))
-    return actions[0] if single else actions
 
 
 def _opened(saved: Task, given: str | Factory | None, trust_task: bool) -> Task:

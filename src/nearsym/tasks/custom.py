@@ -1,13 +1,14 @@
 """Somebody's own environment as a task: a Gymnasium id, module:factory, a class or a function."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import load_env_creator
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
@@ -15,6 +16,7 @@ from nearsym.groups.symmetry import Symmetry, symmetry_of
 from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
 
 Factory = Callable[..., gymnasium.Env]
+_OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +39,15 @@ class CustomTask(PlainEvaluation):
     """what makes the environment, where it was given as an object; not saved with a run"""
     trusted: bool = field(default=True, compare=False, repr=False)
     """whether `name` may be imported: somebody named it, rather than a file"""
-    _opened: list[gymnasium.Env] = field(
-        default_factory=list, init=False, compare=False, repr=False
-    )
+    _opened: list[gymnasium.Env] = field(default_factory=list, compare=False, repr=False)
+    """an environment that was built to look at it; changed copies of the task share it"""
 
     def traits(self) -> Traits:
         """What the environment says of itself. It is kept for the first `make`, since building one
         may take long."""
         if not self._opened:
             self._opened.append(self._build(None))
-        env = self._opened[0]
+        env = adapted(self.name, self._declare(self._opened[0]))
         images = len(env.observation_space.shape or ()) == 3
         return Traits(images, symmetric=isinstance(symmetry_of(env), Symmetry))
 
@@ -61,9 +62,13 @@ class CustomTask(PlainEvaluation):
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
         """The environment; every part is the same task."""
-        if part == "train" and render_mode is None and self._opened:
-            return self._opened.pop()
-        return self._build(render_mode)
+        looked_at = bool(self._opened) and part == "train" and render_mode is None
+        env = self._opened.pop() if looked_at else self._build(render_mode)
+        return adapted(self.name, self._declare(env))
+
+    def make_plain(self, *, render_mode: str | None = None) -> gymnasium.Env:
+        """The environment as its author made it, with its declared or given symmetry."""
+        return self._declare(self._build(render_mode))
 
     def make_for_audit(self) -> gymnasium.Env:
         return self.make_plain()
@@ -72,18 +77,14 @@ class CustomTask(PlainEvaluation):
         return {}
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
-        env = self.make_plain(render_mode=render_mode)
-        return adapted(self.name, env)
-
-    def make_plain(self, *, render_mode: str | None = None) -> gymnasium.Env:
-        """The environment as its author made it, with its declared or given symmetry."""
         if self.factory is not None:
-            env = _called(self.name, self.factory)
-        elif ":" in self.name:
+            return _called(self.name, self.factory)
+        if ":" in self.name:
             self._check_trust()
-            env = _called(self.name, _imported(self.name))
-        else:
-            env = from_gymnasium(self.name, render_mode)
+            return from_factory(self.name)
+        return from_gymnasium(self.name, render_mode)
+
+    def _declare(self, env: gymnasium.Env) -> gymnasium.Env:
         return env if self.symmetry is None else Declared(env, self.symmetry)
 
     def _check_trust(self) -> None:
@@ -100,15 +101,18 @@ def custom_task(made_by: str | Factory, symmetry: Symmetry | None = None) -> Cus
     """The task of a Gymnasium id, a module:factory, a class or a function."""
     if isinstance(made_by, str):
         return CustomTask(name=made_by, symmetry=symmetry)
+    return CustomTask(name=_place_of(made_by), symmetry=symmetry, factory=made_by)
+
+
+def _place_of(made_by: Factory) -> str:
     name = getattr(made_by, "__qualname__", type(made_by).__name__)
-    module = getattr(made_by, "__module__", "?")
-    return CustomTask(name=f"{module}:{name}", symmetry=symmetry, factory=made_by)
+    return f"{getattr(made_by, '__module__', '?')}:{name}"
 
 
 def reopened(saved: CustomTask, made_by: str | Factory | None, trusted: bool) -> CustomTask:
     """A task read from a run folder, with what the user hands over to open it."""
     if callable(made_by):
-        return replace(saved, factory=made_by)
+        return replace(saved, factory=made_by, _opened=[])
     if made_by is not None and made_by != saved.name:
         raise UsageError(f"This run was trained on {saved.name}, got the `task` {made_by}.")
     return replace(saved, trusted=trusted or made_by is not None)
@@ -160,6 +164,7 @@ def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) ->
     if render_mode is not None:
         options["render_mode"] = render_mode
     try:
+        _check_gymnasium_options(task, options)
         return gymnasium.make(task, **options)
     except gymnasium.error.UnregisteredEnv as error:
         raise UsageError(f"{error} nearsym's own tasks: nearsym.list_tasks().") from error
@@ -167,9 +172,20 @@ def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) ->
         raise UsageError(f"{task} needs something that is not installed: {error}") from error
 
 
-def from_factory(task: str, **options: Any) -> gymnasium.Env:
-    """An environment by module:factory."""
-    return _called(task, _imported(task), **options)
+def _check_gymnasium_options(task: str, options: Mapping[str, Any]) -> None:
+    own = [name for name in options if name not in (*_OF_GYMNASIUM, "render_mode")]
+    spec = gymnasium.registry.get(task)
+    if own and spec is not None and spec.entry_point is not None:
+        place: Any = spec.entry_point
+        maker = load_env_creator(place) if isinstance(place, str) else place
+        _check_options(task, maker, {name: options[name] for name in own}, spec.kwargs)
+
+
+def from_factory(task: str | Factory, **options: Any) -> gymnasium.Env:
+    """An environment by module:factory, or by the class or function itself."""
+    if isinstance(task, str):
+        return _called(task, _imported(task), **options)
+    return _called(_place_of(task), task, **options)
 
 
 def _imported(task: str) -> Factory:
@@ -195,12 +211,19 @@ def _imported(task: str) -> Factory:
 
 
 def _called(task: str, factory: Factory, **options: Any) -> gymnasium.Env:
-    try:
-        inspect.signature(factory).bind(**options)
-    except TypeError as error:
-        given = f"the options {', '.join(options)}" if options else "no arguments"
-        raise UsageError(f"{task} is called with {given}: {error}.") from None
+    _check_options(task, factory, options)
     env = factory(**options)
     if not isinstance(env, gymnasium.Env):
         raise UsageError(f"{task} has to return a Gymnasium environment, got {type(env).__name__}.")
     return env
+
+
+def _check_options(
+    task: str, maker: Callable[..., Any], options: Mapping[str, Any], others: Mapping[str, Any] = {}
+) -> None:
+    """Refuse options that a maker, which gets others beside them, does not take."""
+    try:
+        inspect.signature(maker).bind(**{**others, **options})
+    except TypeError as error:
+        given = f"the options {', '.join(options)}" if options else "no arguments"
+        raise UsageError(f"{task} is called with {given}: {error}.") from None

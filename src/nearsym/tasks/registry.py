@@ -1,5 +1,6 @@
 """From a name to a task or an environment, and the ids under which Gymnasium knows the tasks."""
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -29,6 +30,12 @@ _MAKERS: dict[str, Callable[..., Task]] = {
     TradingTask.name: TradingTask,
 }
 NAMES = tuple(_MAKERS)
+_LABELS = {
+    "the task craft": CraftTask,
+    "the control tasks": ControlTask,
+    "the task trading": TradingTask,
+    "environments of one's own": CustomTask,
+}
 
 
 def list_tasks() -> list[dict[str, Any]]:
@@ -54,10 +61,11 @@ def find_task(task: str | Factory | Task, **options: Any) -> Task:
     'state'
     """
     if not isinstance(task, str):
-        if isinstance(task, tuple(KINDS.values())):
-            return replace(task, **_known(type(task), task.name, options))
-        _refuse_objects(task)
-        return custom_task(task, **_known(CustomTask, _name_of(task), options))  # type: ignore[arg-type]
+        if is_task(task):
+            value: Any = task
+            return replace(value, **_known(type(value), value.name, options))
+        factory = _checked_factory(task)
+        return custom_task(factory, **_known(CustomTask, _name_of(factory), options))
     name = plain_name(task)
     if name in NAMES:
         maker = _MAKERS[name]
@@ -81,7 +89,7 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     (5,)
     """
     if not isinstance(task, str):
-        return from_factory_object(task, options)
+        return from_factory(_checked_factory(task), **options)
     name = plain_name(task)
     if name == TradingTask.name:
         _refuse_foreign(name, options)
@@ -92,12 +100,6 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     if not _is_custom(name):
         raise unknown_name("task", name, NAMES)
     return from_factory(name, **options) if ":" in name else from_gymnasium(name, **options)
-
-
-def from_factory_object(factory: Factory, options: Mapping[str, Any]) -> gymnasium.Env:
-    """The environment that a class or function makes."""
-    _refuse_objects(factory)
-    return factory(**options)
 
 
 def register() -> None:
@@ -130,6 +132,11 @@ def plain_name(task: str) -> str:
     return name
 
 
+def is_task(value: object) -> bool:
+    """Whether something is a task as a value."""
+    return isinstance(value, tuple(KINDS.values()))
+
+
 def options_of(kind: type[Any]) -> tuple[str, ...]:
     """The options of a family of tasks that a person may give."""
     hidden = ("name", "factory", "trusted", "_opened")
@@ -160,16 +167,17 @@ def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, 
 
 def _refuse_foreign(name: str, options: Mapping[str, Any]) -> None:
     """Options of other families first; the maker itself knows its own."""
-    control = set(options_of(ControlTask)) - set(options_of(TradingTask))
+    own = {*options_of(TradingTask), *inspect.signature(make_trading).parameters}
+    foreign = {*options_of(ControlTask), *options_of(CraftTask)} - own
     for option in options:
-        if option in control:
+        if option in foreign:
             raise _unknown_option(option, name, ())
 
 
 def _unknown_option(option: str, name: str, known: tuple[str, ...]) -> UsageError:
-    for owner, kind in (("the control tasks", ControlTask), (TradingTask.name, TradingTask)):
-        if option in options_of(kind):
-            return UsageError(f"`{option}` belongs to {owner}, and {name} is none of them.")
+    owners = [label for label, kind in _LABELS.items() if option in options_of(kind)]
+    if owners:
+        return UsageError(f"`{option}` belongs to {' and '.join(owners)}, not to {name}.")
     return unknown_name(f"option of {name}", option, known)
 
 
@@ -177,12 +185,13 @@ def _name_of(task: Any) -> str:
     return getattr(task, "__name__", type(task).__name__)
 
 
-def _refuse_objects(task: Any) -> None:
+def _checked_factory(task: Any) -> Factory:
     if isinstance(task, gymnasium.Env) or not callable(task):
         raise UsageError(
             "A task is a name, a class or a function that makes an environment, got "
             f"{type(task).__name__}. Training needs two environments, one of them to evaluate in."
         )
+    return task
 
 
 register()

@@ -1,7 +1,8 @@
 """The trading task as a value."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import gymnasium
@@ -54,12 +55,17 @@ class TradingTask:
     def __post_init__(self) -> None:
         if self.symmetry is not None and self.symmetry not in TIME_KINDS:
             raise unknown_name("symmetry of time", self.symmetry, TIME_KINDS)
+        if self.data is not None and self.data != EMBEDDED:  # a run can be resumed from elsewhere
+            object.__setattr__(self, "data", str(Path(self.data).absolute()))
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
 
     def suited_to(self, agent: str | None) -> Self:
-        return self
+        """With the whole path of its data: a run can be resumed from elsewhere."""
+        if self.data is None or self.data == EMBEDDED:
+            return self
+        return replace(self, data=str(Path(self.data).absolute()))
 
     def check_given(self, names: Collection[str]) -> None:
         """Every option has an effect."""

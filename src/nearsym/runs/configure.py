@@ -1,0 +1,93 @@
+"""From what somebody asked for to the whole configuration of a run."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import Any
+
+import torch
+
+from nearsym.errors import UsageError
+from nearsym.runs.build import check_reads, resolve_precision
+from nearsym.runs.config import RunConfig, with_settings, with_values
+from nearsym.runs.presets import DEFAULT_PRESET, preset_config
+from nearsym.tasks.custom import Factory
+from nearsym.tasks.registry import find_task, is_task, options_of
+from nearsym.tasks.task import Task, Traits
+
+
+def configure(
+    task: str | Factory | Task,
+    *,
+    model: str | None = None,
+    agent: str | None = None,
+    preset: str = DEFAULT_PRESET,
+    frames: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    precision: str = "auto",
+    device: str = "cpu",
+    algorithm: Mapping[str, Any] | None = None,
+    network: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> RunConfig:
+    """The configuration of a run: what was given, and the preset for everything else.
+
+    `options` are those of the task; `algorithm`, `network` and `training` hold single settings of
+    these sections. Options that are None count as not given.
+
+    >>> configure("cartpole-swingup", obs="state", preset="smoke", network={"hidden": 8}).agent
+    'sac'
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    found = find_task(task, **given).suited_to(agent)
+    found.check_given(given)
+    given = {name: getattr(found, name) for name in [*given, *_changed(task)]}
+    traits = found.traits()
+    agent = ("drqv2" if traits.images else "sac") if agent is None else agent
+    check_reads(agent, images=traits.images)
+    model = ("approx" if traits.symmetric else "none") if model is None else model
+    config = preset_config(preset, found, agent, model)
+    config = with_settings(config, "task", given)
+    config = with_settings(config, "algorithm", {} if algorithm is None else algorithm)
+    config = with_settings(config, "network", {} if network is None else network)
+    length = {} if frames is None else {"frames": frames}
+    config = with_settings(config, "training", length | dict(training or {}))
+    check_network(config, () if network is None else network, traits)
+    return with_values(
+        config,
+        seed=seed,
+        threads=torch.get_num_threads() if threads is None else threads,
+        precision=_precision(precision, found, device),
+        device=device,
+    )
+
+
+def _changed(task: Any) -> list[str]:
+    """The options that a task which is a value already was given."""
+    if not is_task(task):
+        return []
+    known = options_of(type(task))
+    return [f.name for f in fields(task) if f.name in known and getattr(task, f.name) != f.default]
+
+
+def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
+    """Refuse what would otherwise be ignored without a word."""
+    model, steerable = config.network.model, config.network.layers == "steerable"
+    for name in ("filters", "relax"):
+        if name in given and model != "approx":
+            raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
+    if steerable and model in ("none", "sit"):
+        raise UsageError(f"`layers='steerable'` needs a group; the model {model} has none.")
+    if steerable and "relax" in given:
+        raise UsageError("`relax` is about group layers; steerable ones are relaxed in one way.")
+    if traits.time and (steerable or "relax" in given):
+        raise UsageError(
+            f"`layers` and `relax` are about groups of images; {config.task.name} has none."
+        )
+
+
+def _precision(precision: str, task: Task, device: str) -> str:
+    if task.rounds_away and precision == "auto":
+        return "fp32"
+    return resolve_precision(precision, device)

@@ -1,0 +1,139 @@
+"""A run is a folder: what lies in it, read and written."""
+
+import hashlib
+import json
+import platform
+import re
+from dataclasses import fields, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from nearsym.errors import UsageError
+from nearsym.runs.config import RunConfig, from_plain, to_plain
+from nearsym.runs.presets import preset_config
+from nearsym.tasks.registry import options_of
+from nearsym.tasks.task import Task
+from nearsym.training import atomic
+from nearsym.training.log import read_metrics
+
+RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
+
+
+def default_folder(config: RunConfig) -> Path:
+    """`runs/TASK-…-MODEL-PRESET-seedN`, with a few digits of a hash where settings are not the
+    preset's: runs whose settings differ in more than their length get different folders."""
+    task = config.task
+    named = [task.name, task.variant, getattr(task, "obs", None), config.agent]
+    named += [config.network.model, config.preset]
+    changed = _changed(to_plain(config), to_plain(_usual(config)))
+    if changed:
+        named.append(hashlib.sha256(json.dumps(changed).encode()).hexdigest()[:6])
+    parts = [re.sub(r"[^\w.=+-]+", "_", str(part)) for part in named if part is not None]
+    return Path("runs") / "-".join([*parts, f"seed{config.seed}"])
+
+
+def _usual(config: RunConfig) -> RunConfig:
+    """What the preset makes of the task when none of its options but those in the folder's name
+    are given."""
+    task: Any = config.task
+    given = [name for name in options_of(type(task)) if name not in ("variant", "obs")]
+    bare = replace(task, **{f.name: f.default for f in fields(task) if f.name in given})
+    return preset_config(config.preset, bare, config.agent, config.network.model)
+
+
+def _changed(plain: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{section}.{name}": value
+        for section in ("task", "algorithm", "network", "training")
+        for name, value in plain[section].items()
+        if value != usual[section][name] and name != "frames"
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the numbers of a run may depend on."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in RECORDED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # an extra that is not installed
+            continue
+    return found
+
+
+def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
+    """The content of config.json, everything needed to repeat a run: its configuration, versions
+    and data; and how many numbers its networks learn."""
+    plain = {"config": to_plain(config), "versions": versions(), "parameters": parameters}
+    return plain | {"data_sha256": config.task.data_hash(env)}
+
+
+def read_parameters(folder: Path) -> dict[str, int]:
+    """How many numbers the networks of a run learn; nothing for folders of version 0.1."""
+    return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("parameters", {})
+
+
+def change_config(folder: Path, config: RunConfig) -> None:
+    """Another configuration for the run; what else was recorded stays."""
+    path = folder / "config.json"
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    write_json(path, saved | {"config": to_plain(config)})
+
+
+def read_config(folder: Path) -> RunConfig:
+    """The configuration of a run folder."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise UsageError(f"{folder} is no run: it has no config.json.")
+    try:
+        return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: {error!r}.") from error
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """What a run that has come to its end once says of itself; None if that is not to be had."""
+    try:
+        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):  # damaged: what it says can be had again by resuming
+        return None
+    return found if isinstance(found, dict) and "frames" in found else None
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """What a run has measured so far, one object for each line of its log."""
+    path = folder / "metrics.jsonl"
+    return list(read_metrics(path)) if path.is_file() else []
+
+
+def check_data(folder: Path, task: Task, env: gymnasium.Env) -> None:
+    """Data that has changed since the run began would make it another run."""
+    plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if plain.get("data_sha256") != task.data_hash(env):
+        raise UsageError(
+            f"The prices are not those that {folder} was trained on: their hash has changed. "
+            "Put the old file back, or start a new run."
+        )
+
+
+def refuse_used(folder: Path) -> None:
+    """A run starts where nothing is, or only what a run that was killed at once has left."""
+    with atomic.explain_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
+        found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
+    if used:
+        raise UsageError(
+            f"{folder} exists already. Continue it with `resume={str(folder)!r}`, or choose "
+            "another `out`."
+        )
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file that is either the old one or the whole new one."""
+    with atomic.explain_errors("Writing the run", path.parent):
+        atomic.replace(path, json.dumps(content, indent=2).encode() + b"\n")

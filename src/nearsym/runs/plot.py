@@ -1,0 +1,30 @@
+"""A learning curve as a picture."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from nearsym.errors import MissingExtraError, UsageError
+from nearsym.runs.curve import Curve
+
+
+def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) -> Any:
+    """Mean return over frames, with a band from the worst to the best episode."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("A plot", "plots") from error
+    if not len(curve.frames):
+        raise UsageError("There is nothing to plot before the first evaluation.")
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    thousands = curve.frames / 1000
+    low, high = curve.returns.min(axis=1), curve.returns.max(axis=1)
+    axes.fill_between(thousands, low, high, alpha=0.2, linewidth=0, label="worst to best episode")
+    axes.plot(thousands, np.asarray(curve.mean), label="mean return")
+    axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=title)
+    axes.legend(frameon=False)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

@@ -1,0 +1,26 @@
+"""What an agent does, in the units of its environment's author."""
+
+import gymnasium
+import numpy as np
+
+from nearsym.agents.base import Agent
+from nearsym.audits.policies import from_unit
+from nearsym.errors import UsageError
+from nearsym.tasks.custom import own_spaces
+
+
+def own_action(
+    agent: Agent, env: gymnasium.Env, obs: np.ndarray, *, sample: bool = False
+) -> np.ndarray:
+    """The action for an observation, or for each of a batch, both in the units of the environment's
+    author. Agents themselves read float32 or bytes and act in [−1, 1]ⁿ."""
+    own_obs, own_actions = own_spaces(env)
+    single = obs.shape == own_obs.shape
+    batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
+    if batch.shape[1:] != own_obs.shape:
+        raise UsageError(
+            f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "
+            f"got {obs.shape}."
+        )
+    actions = from_unit(own_actions, agent.policy(batch, sample=sample))
+    return actions[0] if single else actions
