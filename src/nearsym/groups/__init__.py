@@ -10,13 +10,15 @@ Symmetry(D1: observation diagonal, action sign)
 
 from nearsym.groups.action import Action, ImageAction, Invariant, Together
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
+from nearsym.groups.declared import Declared
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.planar import PlanarGroup, PlanarRepresentation, o2, so2
 from nearsym.groups.representation import Representation
-from nearsym.groups.symmetry import Symmetry
+from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
 
 __all__ = [
     "Action",
+    "Declared",
     "FiniteGroup",
     "ImageAction",
     "Invariant",
@@ -24,11 +26,13 @@ __all__ = [
     "PlanarRepresentation",
     "Representation",
     "Symmetry",
+    "TimeSymmetry",
     "Together",
     "cyclic",
     "dihedral",
     "o2",
     "product",
     "so2",
+    "symmetry_of",
     "trivial",
 ]

@@ -1,1 +1,32 @@
-"""From a configuration to a finished run; the only place where the rooms are put together."""
+"""From a configuration to a finished run; the only place where the rooms are put together.
+
+| file | what it is for |
+|---|---|
+| `config.py`, `presets.py`, `configure.py` | what defines a run, and where its settings come from |
+| `build.py` | configurations into objects |
+| `train.py` | start and resume |
+| `folder.py`, `folders_0_1.py` | what lies in a run folder |
+| `run.py`, `evaluate.py`, `plot.py` | a run as an object |
+"""
+
+from typing import TYPE_CHECKING
+
+from nearsym.lazy import attach
+
+if TYPE_CHECKING:
+    from nearsym.runs.config import RunConfig as RunConfig
+    from nearsym.runs.presets import preset_config as preset_config
+    from nearsym.runs.run import Curve as Curve
+    from nearsym.runs.run import Run as Run
+    from nearsym.runs.run import start_run as start_run
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Curve": ".run",
+        "Run": ".run",
+        "RunConfig": ".config",
+        "preset_config": ".presets",
+        "start_run": ".run",
+    },
+)

@@ -21,6 +21,7 @@ from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
 from nearsym.tasks.trading.ledger import fill_orders
 from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
+from nearsym.tasks.trading.rules import check_options, usable_days
 from nearsym.tasks.trading.split import Part, Split, as_split
 from nearsym.training.random_state import pack_generator, unpack_generator
 
@@ -70,7 +71,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         reward_scale: float = 1.0,
         foresight: bool = False,
     ):
-        _check_options(table, window, fill, cost, max_shares, cash, reward_scale)
+        check_options(table, window, fill, cost, max_shares, cash, reward_scale)
         self.table = table
         self.split = split
         self.part = part
@@ -88,7 +89,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self.foresight = foresight
 
         market = market_features(table, split, indicators=indicators, foresight=foresight)
-        self._first, self._last = _usable_days(
+        self._first, self._last = usable_days(
             table, split, part, market.first + window - 1, episode_days
         )
         self._iso_dates = [str(day) for day in table.dates]
@@ -284,46 +285,3 @@ def _option_names() -> list[str]:
         *inspect.signature(TradingEnv).parameters,
     ]
     return [name for name in named if name not in ("options", "table")]
-
-
-def _usable_days(
-    table: PriceTable, split: Split, part: Part, needed: int, episode_days: int | None
-) -> tuple[int, int]:
-    """First and last day of a part that have a full window of existing indicators."""
-    days = split.days(table, part)
-    first, last = max(days.start, needed), days.stop - 1
-    shortest = 1 if episode_days is None else episode_days
-    if shortest < 1 or last - first < shortest:
-        raise UsageError(
-            f"The {part} part of {split} has {max(last - first, 0)} trading steps in "
-            f"{table.source} once the window and the indicators are filled ({needed} days); "
-            f"an episode needs {shortest} (at least 1). Choose other dates or a shorter episode."
-        )
-    return first, last
-
-
-def _check_options(
-    table: PriceTable,
-    window: int,
-    fill: str,
-    cost: float,
-    max_shares: int,
-    cash: float,
-    reward_scale: float,
-) -> None:
-    if fill not in ("close", "next_open"):
-        raise unknown_name("fill", fill, ("close", "next_open"))
-    if fill == "next_open" and table.open is None:
-        raise UsageError(
-            f"fill='next_open' needs open prices, and {table.source} has none. "
-            "Give OHLC data, or use fill='close'."
-        )
-    for name, value, good, wanted in (
-        ("window", window, window >= 1, "at least 1"),
-        ("cost", cost, 0 <= cost < 1, "in [0, 1), a fraction of the traded money"),
-        ("max_shares", max_shares, max_shares >= 1, "at least 1"),
-        ("cash", cash, np.isfinite(cash) and cash > 0, "positive"),
-        ("reward_scale", reward_scale, 0 < reward_scale < np.inf, "positive"),
-    ):
-        if not good:
-            raise UsageError(f"{name} must be {wanted}, got {value}.")
