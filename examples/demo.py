@@ -16,9 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from nearsym.cli.train import Train, configure
-from nearsym.runs.run import resume, start
-from nearsym.training.log import read_metrics
+import nearsym
 
 MODELS = {"none": "tab:gray", "exact": "tab:blue", "approx": "tab:red"}
 FOLDER = Path("runs/demo")
@@ -31,7 +29,8 @@ def main() -> None:
     runs = {model: train(model, frames) for model in MODELS}
     titles = ("model", "parameters", "best return", "last return", "seconds")
     print("\n{:8} {:>10} {:>12} {:>12} {:>8}".format(*titles))
-    for model, summary in runs.items():
+    for model, run in runs.items():
+        summary = run.summary
         print(
             f"{model:8} {summary['parameters']['total']:10,} {summary['best_return']:12.1f} "
             f"{summary['final_return']:12.1f} {summary['seconds']:8.0f}"
@@ -39,59 +38,47 @@ def main() -> None:
     print(f"\nLook at {draw(runs)}")
 
 
-def train(model: str, frames: int) -> dict:
+def train(model: str, frames: int) -> nearsym.Run:
     """A run of the laptop preset on state vectors; one that was stopped goes on."""
-    options = Train(
-        task="cartpole-swingup",
+    folder = FOLDER / f"{model}-{frames}"
+    if (folder / "config.json").exists():
+        return nearsym.Run(folder).resume(progress=True)
+    return nearsym.train(
+        "cartpole-swingup",
         variant="repeat_action",
         obs="state",
         model=model,
         frames=frames,
-        eval_every=max(frames // 6, 1000),
-        eval_episodes=5,
+        threads=1,
+        training={"eval_every": max(frames // 6, 1000), "eval_episodes": 5},
+        out=folder,
+        progress=True,
     )
-    folder = FOLDER / f"{model}-{frames}"
-    if (folder / "config.json").exists():
-        return resume(folder)
-    return start(configure(options), folder)
 
 
-def draw(runs: dict[str, dict]) -> Path:
+def draw(runs: dict[str, nearsym.Run]) -> Path:
     """Learning curves on the left, the relaxed weights of the approximate agent on the right."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    for model, summary in runs.items():
-        curve = evaluations(summary)
-        left.plot(
-            [row["frames"] / 1000 for row in curve],
-            [row["eval/return_mean"] for row in curve],
-            marker="o",
-            color=MODELS[model],
-            label=model,
-        )
+    for model, run in runs.items():
+        curve = run.curve()
+        left.plot(curve.frames / 1000, curve.mean, marker="o", color=MODELS[model], label=model)
     left.set(
         xlabel="thousand frames", ylabel="return of 5 episodes", title="cartpole, repeat_action"
     )
     left.legend()
-    draw_weights(right, evaluations(runs["approx"]))
+    draw_weights(right, runs["approx"])
     path = FOLDER / "demo.png"
     figure.savefig(path, dpi=120)
     return path
 
 
-def draw_weights(axes: Axes, curve: list[dict]) -> None:
-    """w(mirror) − w(e) of every relaxed layer: zero is symmetry."""
-    names = [name for name in curve[-1] if name.startswith("relaxed/")]
-    spread = [curve[-1][name][0][1] - curve[-1][name][0][0] for name in names]
-    labels = [name.removeprefix("relaxed/") for name in names]
-    axes.barh(labels, spread, color=MODELS["approx"])
+def draw_weights(axes: Axes, run: nearsym.Run) -> None:
+    """w(mirror) − w(e) of every relaxed layer at the last evaluation: zero is symmetry."""
+    weights = {layer: values[-1][0] for layer, values in run.relaxed_weights().items()}
+    axes.barh(list(weights), [w[1] - w[0] for w in weights.values()], color=MODELS["approx"])
     axes.axvline(0, color="black", linewidth=0.8)
     axes.invert_yaxis()
     axes.set(xlabel="relaxed weight of the mirror image − of e", title="what approx learned")
-
-
-def evaluations(summary: dict) -> list[dict]:
-    rows = read_metrics(Path(summary["run"]) / "metrics.jsonl")
-    return [row for row in rows if "eval/return_mean" in row]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,10 @@ from torch import nn
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.groups.action import Invariant
+from nearsym.groups.group import FiniteGroup
 from nearsym.groups.symmetry import Symmetry
+from nearsym.layers.relaxation import relaxed_weights
+from nearsym.measures.cosets import LeftInRun, left_in_run
 from nearsym.measures.equivariance import equivariance_error, numeric_floor
 from nearsym.measures.intervals import mean_interval
 from nearsym.measures.layerwise import QUANTILES, layer_errors, summary
@@ -38,6 +41,8 @@ class AgentAudit:
     floors: dict[str, float]
     """How much of the policy's and the critic's error is rounding."""
     relaxed: dict[str, Any]
+    left: LeftInRun
+    """What the relaxed weights say is left of the symmetry, beside the policy's errors."""
     q_gap: dict[str, float]
     """|Q(s, a) − Q(gs, ga)| over all elements: mean, 95 % quantile, largest seen."""
     values: Float[np.ndarray, "samples"]
@@ -49,6 +54,7 @@ class AgentAudit:
             "elements": self.elements,
             "floors": self.floors,
             "relaxed": self.relaxed,
+            "left": self.left.as_json(),
             "q_gap": self.q_gap,
         }
 
@@ -105,11 +111,12 @@ def audit_agent(
         "critic": numeric_floor(value, (some, policy(some).detach())),
     }
     relaxed = {
-        f"{part}.{name}" if name else part: dict(spread)
+        _named(part, name): dict(spread)
         for part, module in networks.parts.items()
         for name, spread in relaxation_summary(module).items()
     }
-    return AgentAudit(elements, floors, relaxed, _worst(found["critic"]), values)
+    left = _left(networks, found["policy"], symmetry.group)
+    return AgentAudit(elements, floors, relaxed, left, _worst(found["critic"]), values)
 
 
 def lipschitz_seen(
@@ -146,6 +153,21 @@ def bound_beside_gap(
             "often loose by orders of magnitude: 1/(1 − γ) assumes the worst break at every step."
         ),
     }
+
+
+def _named(part: str, layer: str) -> str:
+    return f"{part}.{layer}" if layer else part
+
+
+def _left(
+    networks: ActorCritic, policy: dict[str, dict[str, Any]], group: FiniteGroup
+) -> LeftInRun:
+    weights = {
+        _named(part, name): w.double().cpu().numpy()
+        for part, module in networks.parts.items()
+        for name, w in relaxed_weights(module).items()
+    }
+    return left_in_run(weights, {g: errors["mean"] for g, errors in policy.items()}, group)
 
 
 def _by_element(

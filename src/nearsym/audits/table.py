@@ -3,6 +3,7 @@
 from typing import Any
 
 LAYERS_SHOWN = 40
+SUBGROUPS_SHOWN = 6
 _NUMBERS = f"{'mean':>9}  {'95 % interval':<21} {'q95':>9} {'largest seen':>13}"
 
 
@@ -109,6 +110,7 @@ def _agent(result: dict[str, Any]) -> list[str]:
             for name, w in result["relaxed"].items()
         ]
         lines.append("")
+    lines += _left(result["left"])
     gap, bound = result["q_gap"], result["alpha"]
     seen = f"Q gap |Q(s,a) − Q(gs,ga)|: mean {gap['mean']:.3g}, largest seen {gap['largest']:.3g}"
     if bound is None:
@@ -118,3 +120,21 @@ def _agent(result: dict[str, Any]) -> list[str]:
         f"{bound['eps_p']:.3g} and a critic slope of {bound['lipschitz']:.3g}."
     )
     return [*lines, bound["note"], ""]
+
+
+def _left(left: dict[str, Any]) -> list[str]:
+    """Subgroups by what their cosets explain of the relaxed weights' spread, the best first."""
+    if not left["subgroups"]:
+        return []
+    lines = [
+        "What is left of the symmetry, as one run shows it (a description, no test):",
+        f"  {'subgroup':<36} {'share':>6} {'chance':>7} {'policy error inside, outside':>30}",
+    ]
+    for k in left["subgroups"][:SUBGROUPS_SHOWN]:
+        errors = f"{k['policy_inside']:.3g}, {k['policy_outside']:.3g}"
+        lines.append(f"  {k['name']:<36} {k['share']:>6.2f} {k['by_chance']:>7.2f} {errors:>30}")
+    if left["plausible"] is None:
+        return [*lines, "  No subgroup stands out: the spread has no order.", ""]
+    agrees = "agree" if left["policy_agrees"] else "do not agree"
+    named = ", ".join(left["plausible"])
+    return [*lines, f"  Most plausible: {{{named}}}; the policy's errors {agrees}.", ""]

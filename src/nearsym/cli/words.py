@@ -46,7 +46,7 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
                 _place(argument, found, positional)
             break
         flag, has_value, value = word.partition("=")
-        flag = flag.replace("_", "-")
+        flag = _without_subject(flag.replace("_", "-"), positional)
         if not _is_flag(word):
             _place(word, found, positional)
         elif flag in flags:
@@ -55,8 +55,16 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
             found.options += _spelled(flag, checked(option, values))
         else:
             count = 0 if has_value else _words_after(flag, everything)
-            found.rest += [word, *_take(words, count)]
+            found.rest += [flag + has_value + value, *_take(words, count)]
     return found
+
+
+def _without_subject(flag: str, positional: list[Option]) -> str:
+    """`--size` for `--task.size`, where TASK is an argument: its options need not name it."""
+    for option in positional:
+        if flag.startswith(f"--{option.name}."):
+            return f"--{flag.removeprefix(f'--{option.name}.')}"
+    return flag
 
 
 def _place(word: str, found: Sorted, positional: list[Option]) -> None:
