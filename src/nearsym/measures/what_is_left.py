@@ -90,7 +90,12 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class LeftOver:
-    """The finding over all layers, and those of single layers. Shown, it is a table."""
+    """The finding over all layers, and those of single layers. Shown, it is a table.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> left_over({"actor": np.ones((5, 1, 2))}, dihedral(1))
+    No evidence against D1: D1 has no proper subgroup, so only a `reference` can tell. (5 runs)
+    """
 
     over_layers: Finding
     layers: dict[str, Finding]
@@ -108,8 +113,11 @@ class LeftOver:
         return asdict(self)
 
     def __repr__(self) -> str:
+        said = f"{self.over_layers.reason} ({self.runs} runs)"
+        if not self.over_layers.subgroups:
+            return said
         head = f"{'subgroup':<36} {'share':>6} {'chance':>7} {'p explains':>11} {'p within':>9}"
-        lines = [f"{self.over_layers.reason} ({self.runs} runs)", head]
+        lines = [said, head]
         for k in self.over_layers.subgroups:
             within = "" if k.p_within is None else f"{k.p_within:.4f}"
             numbers = f"{k.share:>6.2f} {k.by_chance:>7.2f} {k.p_explains:>11.4f} {within:>9}"
