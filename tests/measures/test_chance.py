@@ -43,7 +43,7 @@ def test_a_reference_says_what_chance_explains():
     expected = shares_inside(other, D4, WHOLE, [C4]).mean()
     assert against.expected(WHOLE, [C4])[0, 0] == pytest.approx(expected)
     assert against.is_large(np.array(0.01))
-    assert not chance(asked).is_large(np.array(0.5))
+    assert not chance(asked).is_large(np.array(0.4))
 
 
 def test_every_exchange_of_few_runs_and_some_of_many():

@@ -23,7 +23,7 @@ from the symmetry by itself. It needs to know what chance does, in one of two wa
 
 **Without a reference** chance is assumed to treat the elements of a run alike: exchangeable, with
 one relabelling for all layers of a run, since layers share data and agree by chance too. As this
-holds only roughly, a finding must also be large: `PLAUSIBLE` of the spread beyond chance.
+holds only roughly, a finding must also be large: half of the spread beyond chance.
 
 **With a reference**, runs of the same kind in a world known to obey the whole group, chance is what
 happens there. Runs change sides between the two sets, and the level is exact.
@@ -140,7 +140,7 @@ def left_over(
 
     `weights` are layer to (runs, filters, elements), from runs that differ in their seed only, at
     least five; `reference` the same of runs in a symmetric world. The p-values are valid at any
-    number of `draws`: (1 + draws at least as extreme) / (1 + draws).
+    number of `draws`, but none is smaller than 1/(1 + draws) before Holm's correction.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> rng = np.random.default_rng(0)
