@@ -14,8 +14,10 @@ from jaxtyping import Float, Int
 
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.lattice import Subgroup, coset_means
-from nearsym.measures.cosets import NO_SPREAD, PLAUSIBLE, beyond_chance
+from nearsym.measures.cosets import NO_SPREAD, beyond_chance
 
+LARGE = 0.5
+"""The part beyond chance that must be explained where chance is known only roughly: most of it."""
 CHUNK = 500
 """Relabellings at a time, for the memory's sake."""
 
@@ -52,7 +54,7 @@ class Chance:
 
     def is_large(self, size: np.ndarray) -> np.ndarray:
         """Elements are only roughly alike: without a reference, a small excess says nothing."""
-        return size >= (PLAUSIBLE if self.reference is None else -np.inf)
+        return size >= (LARGE if self.reference is None else -np.inf)
 
     def expected(
         self, outer: Subgroup, inner: Sequence[Subgroup]
