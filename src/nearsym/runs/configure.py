@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.networks.build import NetworkConfig
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
@@ -54,9 +53,7 @@ def configure(
     config = with_settings(config, "network", {} if network is None else network)
     length = {} if frames is None else {"frames": frames}
     config = with_settings(config, "training", length | dict(training or {}))
-    usual = NetworkConfig()
-    special = [name for name, value in (network or {}).items() if value != getattr(usual, name)]
-    check_network(config, special, traits)
+    check_network(config, () if network is None else network, traits)
     return with_values(
         config,
         seed=seed,
