@@ -21,10 +21,14 @@ import numpy as np
 from beartype import BeartypeConf, BeartypeHintOverrides, beartype
 from jaxtyping import AbstractArray, jaxtyped
 
-# A whole number will do for a real one, and numpy's numbers for Python's.
-NUMBERS = {int: int | np.integer, float: float | int | np.integer | np.floating}
+# A whole number will do for a real one, numpy's numbers for Python's, and for arrays without axes.
+ALIKE = {
+    int: int | np.integer,
+    float: float | int | np.integer | np.floating,
+    np.ndarray: np.ndarray | np.generic,
+}
 
-_typechecked = beartype(conf=BeartypeConf(hint_overrides=BeartypeHintOverrides(NUMBERS)))
+_typechecked = beartype(conf=BeartypeConf(hint_overrides=BeartypeHintOverrides(ALIKE)))
 
 
 def install(package: str) -> None:

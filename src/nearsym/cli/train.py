@@ -176,7 +176,8 @@ def _task_fields(task: Any) -> list[tuple[str, Any, Any]]:
 
     if task.kind == "custom":  # what it has is given in Python
         return []
-    helps = field_help(type(task))
+    kind: Any = type(task)
+    helps = field_help(kind)
     hints = {f.name: f.type for f in fields(task)}
     return [
         (name, hints[name], _field(getattr(task, name), helps.get(name, "")))

@@ -12,6 +12,7 @@ from nearsym.groups.action import Action, ImageAction, Invariant, Together
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.declared import Declared
 from nearsym.groups.group import FiniteGroup
+from nearsym.groups.lattice import subgroups
 from nearsym.groups.planar import PlanarGroup, PlanarRepresentation, o2, so2
 from nearsym.groups.representation import Representation
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
@@ -33,6 +34,7 @@ __all__ = [
     "o2",
     "product",
     "so2",
+    "subgroups",
     "symmetry_of",
     "trivial",
 ]

@@ -14,8 +14,10 @@ from jaxtyping import Float, Int
 
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.lattice import Subgroup, coset_means
-from nearsym.measures.cosets import NO_SPREAD, PLAUSIBLE, beyond_chance
+from nearsym.measures.cosets import NO_SPREAD, beyond_chance
 
+LARGE = 0.5
+"""The part beyond chance that must be explained where chance is known only roughly: most of it."""
 CHUNK = 500
 """Relabellings at a time, for the memory's sake."""
 
@@ -52,7 +54,7 @@ class Chance:
 
     def is_large(self, size: np.ndarray) -> np.ndarray:
         """Elements are only roughly alike: without a reference, a small excess says nothing."""
-        return size >= (PLAUSIBLE if self.reference is None else -np.inf)
+        return size >= (LARGE if self.reference is None else -np.inf)
 
     def expected(
         self, outer: Subgroup, inner: Sequence[Subgroup]
@@ -70,11 +72,11 @@ class Chance:
         """Mean shares over runs: first as observed, then by chance."""
         if self.reference is None:
             return relabelled(self.asked, self.group, outer, inner, self.rng, self.draws)
-        sets = [
+        asked, reference = (
             shares_inside(runs, self.group, outer, inner).swapaxes(0, 1)
             for runs in (self.asked, self.reference)
-        ]
-        return exchanged(*sets, self.rng, self.draws)
+        )
+        return exchanged(asked, reference, self.rng, self.draws)
 
 
 def shares_inside(

@@ -186,7 +186,14 @@ def left_in_run(
     policy_errors: Mapping[str, float],
     group: FiniteGroup,
 ) -> LeftInRun:
-    """Describe the relaxed weights of one network beside its policy's error for each element."""
+    """Describe the relaxed weights of one network beside its policy's error for each element.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> errors = {"rot180": 0.01, "mirror_x": 0.4, "mirror_y": 0.5}
+    >>> found = left_in_run({"actor.body": np.array([[0.5, 0.6, 1.5, 1.5]])}, errors, dihedral(2))
+    >>> [(k.name, round(k.share, 2)) for k in found.subgroups][:2]
+    [('C2 {e, rot180}', 0.99), ('D1 {e, mirror_x}', 0.0)]
+    """
     one = _of_elements({name: np.asarray(w)[None] for name, w in weights.items()}, group)
     if not one:
         return LeftInRun(())

@@ -23,7 +23,7 @@ from the symmetry by itself. It needs to know what chance does, in one of two wa
 
 **Without a reference** chance is assumed to treat the elements of a run alike: exchangeable, with
 one relabelling for all layers of a run, since layers share data and agree by chance too. As this
-holds only roughly, a finding must also be large: `PLAUSIBLE` of the spread beyond chance.
+holds only roughly, a finding must also be large: half of the spread beyond chance.
 
 **With a reference**, runs of the same kind in a world known to obey the whole group, chance is what
 happens there. Runs change sides between the two sets, and the level is exact.
@@ -90,7 +90,12 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class LeftOver:
-    """The finding over all layers, and those of single layers. Shown, it is a table."""
+    """The finding over all layers, and those of single layers. Shown, it is a table.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> left_over({"actor": np.ones((5, 1, 2))}, dihedral(1))
+    No evidence against D1: D1 has no proper subgroup, so only a `reference` can tell. (5 runs)
+    """
 
     over_layers: Finding
     layers: dict[str, Finding]
@@ -108,8 +113,11 @@ class LeftOver:
         return asdict(self)
 
     def __repr__(self) -> str:
+        said = f"{self.over_layers.reason} ({self.runs} runs)"
+        if not self.over_layers.subgroups:
+            return said
         head = f"{'subgroup':<36} {'share':>6} {'chance':>7} {'p explains':>11} {'p within':>9}"
-        lines = [f"{self.over_layers.reason} ({self.runs} runs)", head]
+        lines = [said, head]
         for k in self.over_layers.subgroups:
             within = "" if k.p_within is None else f"{k.p_within:.4f}"
             numbers = f"{k.share:>6.2f} {k.by_chance:>7.2f} {k.p_explains:>11.4f} {within:>9}"
@@ -132,7 +140,7 @@ def left_over(
 
     `weights` are layer to (runs, filters, elements), from runs that differ in their seed only, at
     least five; `reference` the same of runs in a symmetric world. The p-values are valid at any
-    number of `draws`: (1 + draws at least as extreme) / (1 + draws).
+    number of `draws`, but none is smaller than 1/(1 + draws) before Holm's correction.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> rng = np.random.default_rng(0)

@@ -202,7 +202,7 @@ class Run:
         *,
         samples: int = 500,
         seed: int = 0,
-        epsilon: float = 0.5,
+        epsilon: float | None = None,
         checkpoint: str = "best",
         progress: bool = False,
     ) -> Any:

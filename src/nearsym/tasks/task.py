@@ -1,11 +1,13 @@
 """A task as a value: which world, in which form, and what an agent has to know of it."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import gymnasium
 import numpy as np
 
+from nearsym.errors import UsageError
 from nearsym.measures.intervals import bootstrap_interval
 from nearsym.training.evaluate import Episode, rollouts
 
@@ -159,6 +161,38 @@ class PlainEvaluation:
     ) -> dict[str, Any]:
         options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
         return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
+
+
+class PixelsOrState(PlainEvaluation):
+    """A task without data that is seen as images or as a state vector, by choice."""
+
+    obs: Any
+    frame_stack: Any
+    of_images: ClassVar[tuple[str, ...]] = ("size", "frame_stack", "noise")
+    """The options that concern images alone."""
+
+    @property
+    def images(self) -> bool:
+        """Whether it is seen as images."""
+        return self.obs == "pixels"
+
+    @property
+    def stacked(self) -> int:
+        return self.frame_stack if self.images else 1
+
+    def traits(self) -> Traits:
+        return Traits(images=self.images, symmetric=True)
+
+    def check_given(self, names: Collection[str]) -> None:
+        for name in self.of_images:
+            if name in names and not self.images:
+                raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
+
+    def with_noise(self, noise: float) -> Self:
+        if not self.images:
+            raise UsageError("`noise` is noise on images; this run does not see pixels.")
+        changed: Any = replace(self, noise=noise)  # type: ignore[type-var]
+        return changed
 
 
 def returns_of(played: list[Episode]) -> dict[str, Any]:
