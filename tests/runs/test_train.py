@@ -249,6 +249,8 @@ def test_fewer_frames_than_it_has(small, tmp_path):
     run = start_run(small(), tmp_path / "run")
     with pytest.raises(UsageError, match="has done 80 frames already: `frames` 60 is too few"):
         run.resume(60)
+    with pytest.raises(UsageError, match=r"`training\.frames` must be int, got '120'"):
+        run.resume("120")
     assert read_config(run.path).training.frames == 80
 
 
