@@ -99,6 +99,8 @@ def test_weights_of_anything_but_elements_are_left_out():
         coset_shares(steerable, D4)
     with pytest.raises(UsageError, match=r"the same runs in every layer, got {'a': 2"):
         coset_shares({"a": w, "b": w[:1]}, D4)
+    with pytest.raises(UsageError, match="must be finite numbers; those of a are not"):
+        coset_shares({"a": np.where(w > 1, np.nan, w)}, D4)
 
 
 def errors(small):

@@ -71,6 +71,7 @@ def test_nothing_speaks_against_the_whole_symmetry_of_the_original():
     assert found.left == D4.elements
     assert all(finding.left == D4.elements for finding in found.layers.values())
     assert "No evidence against D4" in repr(found)
+    assert "comes nearest with" in repr(found)
 
 
 @pytest.mark.parametrize("group", [D2, D4], ids=str)
@@ -141,7 +142,7 @@ def test_broken_without_an_order():
     calm, wild = ({"one": 1 + s * rng.normal(size=(6, 1, 8))} for s in (0.01, 0.3))
     found = left_over(wild, D4, reference=calm)
     assert found.left is None
-    assert "what is left is not seen" in found.over_layers.reason
+    assert "D4 is broken, and no part of it seen" in found.over_layers.reason
 
 
 def test_untrained_networks_and_several_filters():

@@ -72,11 +72,11 @@ class Chance:
         """Mean shares over runs: first as observed, then by chance."""
         if self.reference is None:
             return relabelled(self.asked, self.group, outer, inner, self.rng, self.draws)
-        asked, reference = (
+        here, there = (
             shares_inside(runs, self.group, outer, inner).swapaxes(0, 1)
             for runs in (self.asked, self.reference)
         )
-        return exchanged(asked, reference, self.rng, self.draws)
+        return exchanged(here, there, self.rng, self.draws)
 
 
 def shares_inside(

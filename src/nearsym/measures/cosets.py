@@ -80,6 +80,9 @@ def of_elements(weights: Weights, group: FiniteGroup) -> dict[str, np.ndarray]:
             f"`weights` must hold a layer of shape (runs, filters, {group.order}) for {group}, got "
             f"{shapes}. Only models with relaxed weights on elements (`model='approx'`) have them."
         )
+    broken = [name for name, w in kept.items() if not np.isfinite(w).all()]
+    if broken:
+        raise UsageError(f"`weights` must be finite numbers; those of {broken[0]} are not.")
     if len({len(w) for w in kept.values()}) > 1:
         counts = {name: len(w) for name, w in kept.items()}
         raise UsageError(f"`weights` must have the same runs in every layer, got {counts}.")

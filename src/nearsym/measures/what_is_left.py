@@ -74,7 +74,9 @@ class Evidence:
     p_within: float | None
     """Small: a smaller subgroup explains what it leaves. None for prime order: there is none."""
     explains: bool
+    """p_explains is small, and the share is large enough to trust it."""
     contradicted: bool
+    """p_within is small, and that smaller subgroup explains enough of what is left."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class LeftOver:
 
     >>> from nearsym.groups.catalog import dihedral
     >>> left_over({"actor": np.ones((5, 1, 2))}, dihedral(1))
-    No evidence against D1: D1 has no proper subgroup, so only a `reference` can tell. (5 runs)
+    No evidence against D1: without proper subgroups only a `reference` can tell. (5 runs)
     """
 
     over_layers: Finding
@@ -227,17 +229,25 @@ def _judged(
         return k.elements, f"{k.name} is left of {group}: its cosets explain {said}."
     if explain:
         return None, f"Some order, but no subgroup of {group} fits it: more runs may tell."
-    unordered = "no subgroup's cosets explain the spread"
+    whole = f"No evidence against {group}"
+    if p_spread is None and not evidence:
+        return group.elements, f"{whole}: without proper subgroups only a `reference` can tell."
     if p_spread is None:
-        only = f"{group} has no proper subgroup, so only a `reference` can tell"
-        return group.elements, f"No evidence against {group}: {unordered if evidence else only}."
+        return group.elements, f"{whole}: {_best(evidence, level)}."
+    size = f"the weights spread {{}} than the reference's (p = {p_spread:.2g})"
+    order = f"; {_best(evidence, level)}" if evidence else ""
     if p_spread > level:
-        size = f"the weights spread no more than the reference's (p = {p_spread:.2g})"
-        return group.elements, f"No evidence against {group}: {size}, and {unordered}."
-    broken = f"{group} is broken: the weights spread more than the reference's (p = {p_spread:.2g})"
-    if evidence:
-        return None, f"{broken}, but {unordered}: what is left is not seen."
-    return group.elements[:1], f"{broken}."
+        return group.elements, f"{whole}: {size.format('no more')}{order}."
+    left = None if evidence else group.elements[:1]
+    return left, f"{group} is broken, and no part of it seen: {size.format('more')}{order}."
+
+
+def _best(evidence: tuple[Evidence, ...], level: float) -> str:
+    """The subgroup that came nearest to a finding."""
+    k = min(evidence, key=lambda k: (k.p_explains, -k.share))
+    said = f"{k.name} comes nearest with {k.share:.0%} of the spread, by chance {k.by_chance:.0%}"
+    little = ", too little to be told from chance" if k.p_explains <= level else ""
+    return f"{said}, p = {k.p_explains:.2g}{little}"
 
 
 def _same_layers(reference: Weights, weights: Weights) -> Weights:
