@@ -86,8 +86,8 @@ def demo(options: argparse.Namespace) -> None:
     jobs = jobs_for(out, frames=options.frames, seeds=options.seeds)
     workers = min(options.workers, len(jobs))
     print(
-        f"\nTraining {len(jobs)} runs ({', '.join(MODELS)}; seeds 0 to {options.seeds - 1}), "
-        f"{options.frames:,} frames each, {workers} at a time:"
+        f"\nTraining {len(jobs)} runs ({', '.join(MODELS)}; {options.seeds} of each), "
+        f"{options.frames:,} frames a run, {workers} at a time:"
     )
     runs = train_all(jobs, workers)
     found = scores(runs)

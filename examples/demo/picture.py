@@ -35,7 +35,7 @@ def draw(runs: Runs, audit: Any, found: Mapping[str, Score], path: Path) -> None
     curves, weights = above.subplots(1, 2, width_ratios=[7, 5], gridspec_kw={"wspace": 0.08})
     draw_curves(curves, runs)
     draw_weights(weights, runs["approx"], audit)
-    below.suptitle(paths_title(runs), fontsize=12, weight="bold")
+    below.suptitle(paths_title(runs) + "\n", x=0.005, ha="left", fontsize=12, weight="bold")
     for model, axes in zip(MODELS, below.subplots(1, len(MODELS)), strict=True):
         draw_paths(axes, model, runs[model])
     figure.savefig(path, dpi=150)
@@ -93,7 +93,7 @@ def draw_weights(axes: Axes, runs: list[nearsym.Run], audit: Any) -> None:
     names = audit.group.elements
     holds = np.array([True, *(element.strength.exact for element in audit.elements)])
     x = np.arange(len(names))
-    for which, word in ((holds, "holds"), (~holds, "broken")):
+    for which, word in ((holds, "hold"), (~holds, "broken")):
         draw_bars(axes, x[which], weights[:, which], word)
     axes.plot(x, weights.T, "o", color="black", markersize=3.5, alpha=0.7)
     axes.axhline(1, color="black", linewidth=0.8, linestyle=":")
@@ -107,13 +107,14 @@ def draw_weights(axes: Axes, runs: list[nearsym.Run], audit: Any) -> None:
 
 
 def draw_bars(axes: Axes, x: np.ndarray, weights: np.ndarray, word: str) -> None:
-    """Filled where the audit says that the element holds, else hatched; the word above says it."""
+    """Filled where the audit says that elements hold, hatched where it says broken."""
     fill = {"color": COLOURS["approx"]}
     if word == "broken":
         fill = {"facecolor": "white", "edgecolor": COLOURS["approx"], "hatch": "////"}
     axes.bar(x, weights.mean(axis=0), width=0.75, **fill)
     if len(x):
-        axes.text(x.mean(), weights.max() + 0.05, word, ha="center", weight="bold")
+        height = weights.max() + 0.05
+        axes.text(x.mean(), height, f"{word} in this world", ha="center", weight="bold")
 
 
 def _short(name: str) -> str:
