@@ -7,8 +7,8 @@ TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-slow check docs wheel-check format install gl clean
 
-demo: install  ## train on a nearly symmetric task and draw what was learned
-	$(BIN)/python examples/demo.py
+demo: install  ## train three agents in a partly symmetric world and draw what they learned
+	$(BIN)/python examples/demo
 
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -2,7 +2,6 @@
 
 import doctest
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,3 @@ def test_examples_run(page, tmp_path, monkeypatch):
             assert failures == 0
         else:
             exec(compile(block, f"<example in {page.name}>", "exec"), namespace)
-
-
-@pytest.mark.slow
-def test_the_demo_tells_and_draws(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["demo.py", "--frames", "2500"])
-    runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
-    lines = capsys.readouterr().out.strip().splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == ["none", "exact", "approx"]
-    assert Path(lines[-1].removeprefix("Look at ")).stat().st_size > 10_000
