@@ -35,6 +35,20 @@ class Policy(Protocol):
     def __call__(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray: ...
 
 
+class Playing(NamedTuple):
+    """How an evaluation plays."""
+
+    episodes: int
+    seed: int
+    """Episode i starts from seed + i."""
+    sample: bool = False
+    """Draw actions from the policy instead of taking its mean."""
+    label: str = ""
+    """What the policy is called in tables."""
+    on_step: Callable[[], None] = lambda: None
+    on_episode: Callable[[Episode], None] = lambda episode: None
+
+
 class Task(Protocol):
     """What runs need of a task. Tasks are frozen dataclasses whose fields are saved with a run."""
 
@@ -98,46 +112,27 @@ class Task(Protocol):
         """The hash of the data that an environment replays; None for tasks without data."""
         ...
 
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
+    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
         """Play whole episodes; `return_mean`, `return_ci95`, `returns`, `episodes` and whatever
-        else the task has to tell. `label` names the policy."""
+        else the task has to tell."""
         ...
 
 
 def play(
-    policy: Policy,
-    env: gymnasium.Env,
-    *,
-    episodes: int,
-    seed: int,
-    sample: bool,
-    keep_infos: bool = False,
-    on_step: Callable[[], None] = lambda: None,
-    on_episode: Callable[[Episode], None] = lambda episode: None,
+    policy: Policy, env: gymnasium.Env, playing: Playing, *, keep_infos: bool = False
 ) -> list[Episode]:
-    """Whole episodes of a policy; episode i starts from seed + i."""
+    """Whole episodes of a policy."""
     played = []
     for episode in rollouts(
-        lambda obs: policy(obs, sample=sample),
+        lambda obs: policy(obs, sample=playing.sample),
         env,
-        episodes=episodes,
-        seed=seed,
+        episodes=playing.episodes,
+        seed=playing.seed,
         keep_infos=keep_infos,
-        on_step=on_step,
+        on_step=playing.on_step,
     ):
         played.append(episode)
-        on_episode(episode)
+        playing.on_episode(episode)
     return played
 
 
@@ -147,20 +142,8 @@ class PlainEvaluation:
     def data_hash(self, env: gymnasium.Env) -> str | None:
         return None
 
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
-        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
+    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
+        return returns_of(play(policy, env, playing))
 
 
 class PixelsOrState(PlainEvaluation):
