@@ -33,7 +33,8 @@ class Coordinates:
     >>> coordinates = coordinates_of(env, env.get_state())
     >>> coordinates.names, coordinates.angle
     (('angle', 'velocity'), array([ True, False]))
-    >>> float(coordinates.distance([3.0, 0.0], [-3.0, 0.0]).round(3))  # the short way round
+    >>> one, other = np.array([3.0, 0.0]), np.array([-3.0, 0.0])
+    >>> float(coordinates.distance(one, other).round(3))  # the short way round
     0.283
     """
 

@@ -151,7 +151,7 @@ def _mistake(
 def in_words(matrix: Matrix) -> str:
     """What a signed permutation makes of an action (a0, a1, …).
 
-    >>> in_words(np.array([[0, -1], [1, 0]]))
+    >>> in_words(np.array([[0.0, -1.0], [1.0, 0.0]]))
     '[−a1, +a0]'
     """
     places = [int(np.flatnonzero(row)[0]) for row in matrix]

@@ -40,13 +40,13 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
     everything = flags | flags_of(others or {})
     positional = [option for option in options.values() if option.positional]
     while words:
-        word = words.pop(0)
+        word = _without_subject(words.pop(0), positional)
         if word == "--":  # no options from here on
             for argument in words:
                 _place(argument, found, positional)
             break
         flag, has_value, value = word.partition("=")
-        flag = _without_subject(flag.replace("_", "-"), positional)
+        flag = flag.replace("_", "-")
         if not _is_flag(word):
             _place(word, found, positional)
         elif flag in flags:
@@ -55,16 +55,16 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
             found.options += _spelled(flag, checked(option, values))
         else:
             count = 0 if has_value else _words_after(flag, everything)
-            found.rest += [flag + has_value + value, *_take(words, count)]
+            found.rest += [word, *_take(words, count)]
     return found
 
 
-def _without_subject(flag: str, positional: list[Option]) -> str:
+def _without_subject(word: str, positional: list[Option]) -> str:
     """`--size` for `--task.size`, where TASK is an argument: its options need not name it."""
     for option in positional:
-        if flag.startswith(f"--{option.name}."):
-            return f"--{flag.removeprefix(f'--{option.name}.')}"
-    return flag
+        if word.startswith(f"--{option.name}."):
+            return f"--{word.removeprefix(f'--{option.name}.')}"
+    return word
 
 
 def _place(word: str, found: Sorted, positional: list[Option]) -> None:
