@@ -13,6 +13,7 @@ import pytest
 
 from nearsym.cli import train
 from nearsym.cli.parse import parse
+from nearsym.errors import UsageError
 from nearsym.training.log import read_metrics
 
 KEYS = {"task", "variant", "model", "agent", "seed", "frames", "seconds", "best_return"}
@@ -299,8 +300,23 @@ def test_settings_from_a_file(tmp_path):
     assert new_run("--config", path)[1] == first
     again = new_run("--config", path, "--seed", 6, "--model", "exact", "--network.hidden", 41)[1]
     assert (again.seed, again.network.model, again.network.hidden) == (6, "exact", 41)
+    path.write_text(json.dumps({"trainig": {"batch_size": 9}}))
+    with pytest.raises(UsageError, match=r"unknown entry 'trainig'. Did you mean 'training'"):
+        config("reacher-hard", "--config", path)
     path.write_text(json.dumps({"training": {"batch_size": 9}}))
     assert config("reacher-hard", "--config", path).training.batch_size == 9
+
+
+def test_a_file_does_not_decide_what_is_imported(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_payload.py").write_text(IMAGES)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"task": {"kind": "custom", "name": "my_payload:Noise"}}))
+    with pytest.raises(UsageError, match="would import my_payload:Noise: name the task yourself"):
+        new_run("--config", path)
+    assert "my_payload" not in sys.modules
+    assert new_run("--config", path, "--trust-task")[1].agent == "drqv2"
+    assert config("my_payload:Noise", "--config", path).agent == "drqv2"
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):

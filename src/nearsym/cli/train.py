@@ -54,7 +54,7 @@ class Train:
     resume: str | None = None
     """go on with this run folder; takes only --frames and --trust-task beside it"""
     trust_task: bool = False
-    """with --resume: import the module:factory that the run folder names"""
+    """with --resume or --config: import the module:factory that is named there"""
     config: str | None = None
     """take settings from this JSON file, such as another run's config.json; options win"""
     layers: Literal["group", "steerable"] | None = None
@@ -229,13 +229,16 @@ def _from_file(args: Train) -> dict[str, Any]:
     known = [f.name for f in fields(RunConfig)]
     unknown = next((name for name in values if name not in known), None)
     if unknown is not None:
-        raise UsageError(
-            f"{args.config} has an unknown entry {unknown!r}.{did_you_mean(unknown, known)}"
-        )
+        hint = did_you_mean(unknown, known)
+        raise UsageError(f"{args.config} has an unknown entry {unknown!r}.{hint}")
     options = dict(values.pop("task", {}))
-    if options.get("symmetry") and isinstance(options["symmetry"], dict):
+    if isinstance(options.get("symmetry"), dict):
         options["symmetry"] = saved.from_plain(options["symmetry"])
     kind, name = options.pop("kind", None), options.pop("name", None)
+    if args.task is None and ":" in str(name) and not args.trust_task:
+        raise UsageError(
+            f"{args.config} would import {name}: name the task yourself, or add `trust_task=True`."
+        )
     if args.task is not None and args.task != (name or kind):
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
