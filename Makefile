@@ -5,10 +5,10 @@ BIN := .venv/bin
 # One torch thread for each test process; two processes fill two cores.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow check format install gl docs clean
+.PHONY: demo test test-slow check docs wheel-check format install gl clean
 
-demo: install  ## train on a nearly symmetric task and draw what was learned
-	$(BIN)/python examples/demo.py
+demo: install  ## train three agents in a partly symmetric world and draw what they learned
+	$(BIN)/python examples/demo
 
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
@@ -22,6 +22,12 @@ check: install  ## format, lint, types, import contract, then the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) test
+
+docs: install  ## links, commands, examples and the notebook of the docs
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/docs
+
+wheel-check:  ## the wheel, in a new environment, far from the checkout
+	sh scripts/check_wheel.sh $(PYTHON)
 
 format: install
 	$(BIN)/ruff format .

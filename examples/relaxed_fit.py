@@ -15,12 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nearsym.groups.action import Invariant
-from nearsym.groups.catalog import dihedral
-from nearsym.layers.lift import LiftLinear, ProjectLinear
-from nearsym.layers.linear import GroupLinear
-from nearsym.layers.relaxation import relaxed_weights
-from nearsym.measures.equivariance import equivariance_error, stabilizer
+from nearsym.groups import Invariant, dihedral
+from nearsym.layers import GroupLinear, LiftLinear, ProjectLinear, relaxed_weights
+from nearsym.measures import equivariance_error, stabilizer
 
 GROUP = dihedral(4)
 POINTS = GROUP.vector()

@@ -15,7 +15,6 @@ import numpy as np
 from learning_curves import RELAXED, curves, read, write
 
 import nearsym
-from nearsym.cli.train import configure
 from nearsym.training.evaluate import rollouts
 
 IMAGES = Path("docs/images")
@@ -103,12 +102,12 @@ def random_return(task: str, variant: str | None, action_repeat: int) -> float:
 
 def random_returns(which: str) -> dict[str, float]:
     """The tasks of a set, and what random actions earn there."""
-    tasks = [(options, configure(options).task) for options in curves()[which]]
+    tasks = [(plan, plan.config().task) for plan in curves()[which]]
     return {
-        f"{task.name} {options.variant or 'original'}": random_return(
-            task.name, options.variant, task.action_repeat
+        f"{plan.task} {plan.variant or 'original'}": random_return(
+            plan.task, plan.variant, task.frames_per_step
         )
-        for options, task in tasks
+        for plan, task in tasks
     }
 
 

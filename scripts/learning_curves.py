@@ -3,19 +3,22 @@
     python scripts/learning_curves.py state-cartpole state-others
     python scripts/learning_curves.py pixels-cartpole --only none-seed0 approx-seed1
 
-Every run is an ordinary `nearsym train` in runs/curves; one that was stopped, or is shorter than it
-should be, goes on; one that is finished is left alone. Curves go to docs/results/NAME.csv, which
-`draw_curves.py` draws.
+Every run is an ordinary one of `nearsym.train` in runs/curves; one that was stopped, or is shorter
+than it should be, goes on from its last checkpoint; one that is finished is left alone. Curves go
+to docs/results/NAME.csv, which `draw_curves.py` draws.
 """
 
 import argparse
 import csv
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearsym.cli.train import Train, configure
-from nearsym.runs.run import resume, start
+from nearsym.runs.config import RunConfig
+from nearsym.runs.configure import configure
+from nearsym.runs.run import Run, start_run
+from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.log import read_metrics
 
 RUNS = Path("runs/curves")
@@ -25,16 +28,47 @@ RELAXED = "pixels-relaxed"
 RELAXED_SETS = ("pixels-cartpole", "pixels-cartpole-repeat")
 
 
-def _named(train: Train) -> tuple[str, Train]:
-    parts = [train.task, train.variant, train.obs, train.agent, train.layers, train.model]
-    noise = None if train.noise is None else f"noise{train.noise:g}"
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run is asked for; the preset laptop gives the rest."""
+
+    task: str
+    obs: str
+    agent: str
+    model: str
+    frames: int
+    seed: int
+    variant: str | None = None
+    layers: str = "group"
+    noise: float | None = None
+    eval_every: int | None = None
+
+    def config(self) -> RunConfig:
+        return configure(
+            self.task,
+            variant=self.variant,
+            obs=self.obs,
+            noise=self.noise,
+            agent=self.agent,
+            model=self.model,
+            frames=self.frames,
+            seed=self.seed,
+            threads=1,
+            network={"layers": self.layers},
+            training={} if self.eval_every is None else {"eval_every": self.eval_every},
+        )
+
+
+def _named(plan: Plan) -> tuple[str, Plan]:
+    parts = [plan.task, plan.variant, plan.obs, plan.agent, plan.layers, plan.model]
+    noise = None if plan.noise is None else f"noise{plan.noise:g}"
     name = "-".join(p for p in [*parts, noise] if p and p != "group")
-    return f"{name}-seed{train.seed}", train
+    return f"{name}-seed{plan.seed}", plan
 
 
-def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
+def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Plan:
     every = 5000 if frames < 100_000 else 10_000
-    return Train(
+    return Plan(
         task=task,
         obs="state",
         agent=agent,
@@ -45,13 +79,13 @@ def _state(task: str, model: str, agent: str, frames: int, seed: int) -> Train:
     )
 
 
-def _pixels(task: str, model: str, seed: int, *, frames: int, **options: object) -> Train:
-    return Train(
+def _pixels(task: str, model: str, seed: int, *, frames: int, **options: Any) -> Plan:
+    return Plan(
         task=task, obs="pixels", agent="drqv2", model=model, frames=frames, seed=seed, **options
     )
 
 
-def curves() -> dict[str, list[Train]]:
+def curves() -> dict[str, list[Plan]]:
     """The sets of runs, by name."""
     cartpole = "cartpole-swingup"
     return {
@@ -83,34 +117,35 @@ def curves() -> dict[str, list[Train]]:
 
 def train(names: list[str], only: list[str]) -> None:
     """Run what is missing, in order; of runs with one of these endings, if any are given."""
+    keep_freed_memory()
     for which in names:
-        for name, options in map(_named, curves()[which]):
+        for name, plan in map(_named, curves()[which]):
             folder = RUNS / name
             if only and not name.endswith(tuple(only)):
                 continue
             if (folder / "config.json").exists():
-                resume(folder, frames=options.frames)  # returns at once if it has them already
+                Run(folder).resume(plan.frames, progress=True)  # at once if it has them already
             else:
-                start(configure(options), folder)
+                start_run(plan.config(), folder, progress=True)
             write(which)
 
 
 def points(which: str) -> Iterator[dict[str, Any]]:
     """One row for each evaluation of each run that has come to its end."""
-    for name, options in map(_named, curves()[which]):
+    for name, plan in map(_named, curves()[which]):
         if not (RUNS / name / "summary.json").exists():
             continue
         for row in read_metrics(RUNS / name / "metrics.jsonl"):
             if "eval/return_mean" in row:
                 yield {
-                    "task": options.task,
-                    "variant": options.variant or "original",
-                    "obs": options.obs,
-                    "agent": options.agent,
-                    "layers": options.layers,
-                    "model": options.model,
-                    "noise": options.noise or 0,
-                    "seed": options.seed,
+                    "task": plan.task,
+                    "variant": plan.variant or "original",
+                    "obs": plan.obs,
+                    "agent": plan.agent,
+                    "layers": plan.layers,
+                    "model": plan.model,
+                    "noise": plan.noise or 0,
+                    "seed": plan.seed,
                     "frames": row["frames"],
                     "return": round(row["eval/return_mean"], 2),
                 }
@@ -118,17 +153,17 @@ def points(which: str) -> Iterator[dict[str, Any]]:
 
 def mirror_weights(which: str) -> Iterator[dict[str, Any]]:
     """w(mirror) − w(e) of each relaxed layer of each run at its last evaluation: 0 is symmetry."""
-    for name, options in map(_named, curves()[which]):
-        if options.model != "approx" or not (RUNS / name / "summary.json").exists():
+    for name, plan in map(_named, curves()[which]):
+        if plan.model != "approx" or not (RUNS / name / "summary.json").exists():
             continue
         rows = read_metrics(RUNS / name / "metrics.jsonl")
         last = [row for row in rows if "eval/return_mean" in row][-1]
         for layer, weights in last.items():
             if layer.startswith("relaxed/"):
                 yield {
-                    "task": options.task,
-                    "variant": options.variant or "original",
-                    "seed": options.seed,
+                    "task": plan.task,
+                    "variant": plan.variant or "original",
+                    "seed": plan.seed,
                     "frames": last["frames"],
                     "layer": layer.removeprefix("relaxed/"),
                     "difference": round(weights[0][1] - weights[0][0], 4),

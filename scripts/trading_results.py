@@ -3,10 +3,10 @@
     python scripts/trading_results.py train
     python scripts/trading_results.py draw
 
-Every run is an ordinary `nearsym train trading` in runs/trading; one that was stopped is resumed,
-one that is finished is left alone. The test part is played once, by the code of `nearsym eval`,
-and kept as test.json beside the run. Results go to docs/results/trading.csv, figures to
-docs/images.
+Every run is an ordinary one of `nearsym.train` in runs/trading; one that was stopped goes on from
+its last checkpoint, one that is finished is left alone. The test part is played once, by
+`Run.evaluate`, and kept as test.json beside the run. Results go to docs/results/trading.csv,
+figures to docs/images.
 """
 
 import argparse
@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from nearsym.cli.train import Train, configure
 from nearsym.layers.scale import SCALES
-from nearsym.runs.evaluate import evaluate_run, held_uniformly
-from nearsym.runs.run import resume, start, write_json
-from nearsym.tasks.registry import make
+from nearsym.runs.folder import write_json
+from nearsym.runs.run import Run
+from nearsym.runs.run import train as train_run
+from nearsym.tasks.trading.environment import make_trading
+from nearsym.tasks.trading.leak_check import held_uniformly
 from nearsym.tasks.trading.portfolio import Metrics, Track, markdown_table, metrics, summary_row
+from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.evaluate import rollouts
 from nearsym.training.log import read_metrics
 
@@ -45,17 +47,19 @@ def folder_of(model: str, symmetry: str, seed: int) -> Path:
 
 def train(seeds: Iterable[int]) -> None:
     """Run what is missing, seed by seed, so that every model is seen early."""
+    keep_freed_memory()
     for seed in seeds:
         for model, symmetry in MODELS:
             folder = folder_of(model, symmetry, seed)
             if not (folder / "summary.json").exists():
                 if (folder / "config.json").exists():
-                    resume(folder)
+                    Run(folder).resume(progress=True)
                 else:
-                    options = Train(task="trading", model=model, symmetry=symmetry, seed=seed)
-                    start(configure(options), folder)
+                    options: dict[str, Any] = {"symmetry": symmetry, "seed": seed, "threads": 1}
+                    train_run("trading", model=model, out=folder, progress=True, **options)
             if not (folder / "test.json").exists():
-                write_json(folder / "test.json", evaluate_run(folder, episodes=EPISODES))
+                result = Run(folder).evaluate(EPISODES, progress=True)
+                write_json(folder / "test.json", result)
 
 
 def tests(model: str, symmetry: str) -> list[dict[str, Any]]:
@@ -86,7 +90,7 @@ def table() -> list[dict[str, Any]]:
 
 def random_orders(episodes: int = 30) -> dict[str, Any]:
     """What uniformly random orders earn: an agent that has learned nothing."""
-    env, rng = make("trading", part="test"), np.random.default_rng(0)
+    env, rng = make_trading(part="test"), np.random.default_rng(0)
     played = rollouts(
         lambda obs: rng.uniform(-1, 1, (len(obs), env.action_space.shape[0])),
         env,
@@ -139,7 +143,7 @@ def draw() -> None:
                     alpha=0.8,
                     label=None if j else label(model, symmetry),
                 )
-    uniform = held_uniformly(make("trading", part="test").unwrapped)
+    uniform = held_uniformly(make_trading(part="test"))
     dates = np.array(uniform.dates, dtype="datetime64[D]")
     left.plot(dates, uniform.value * 1e-6, color="black", lw=1.2, ls="--", label="uniform")
     left.set(ylabel="portfolio value (mm)", title="Mean of ten sampled episodes, one line a seed")

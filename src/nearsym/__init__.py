@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nearsym.training.callbacks import Callback as Callback
     from nearsym.training.callbacks import ProgressBar as ProgressBar
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Callback": "nearsym.training.callbacks",

@@ -149,7 +149,7 @@ def test_an_agent_in_its_world(agent, tmp_path):
     assert found.reason == found.world.reason
     plain = found.as_json()
     assert list(plain)[:2] == ["verdict", "reason"]
-    assert list(plain)[-4:] == ["floors", "relaxed", "q_gap", "alpha"]
+    assert list(plain)[-5:] == ["floors", "relaxed", "left", "q_gap", "alpha"]
     (element,) = plain["elements"]
     assert {"eps_r", "eps_p", "regions", "policy", "critic", "layers"} <= element.keys()
     alpha = plain["alpha"]

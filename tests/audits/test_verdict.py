@@ -3,7 +3,7 @@
 import pytest
 
 from nearsym.audits.mistakes import Mistake
-from nearsym.audits.verdict import Strength, decide
+from nearsym.audits.verdict import Strength, decide, usual_epsilon
 from nearsym.groups.catalog import dihedral
 
 EXACT = Strength(exact=True, broken_share=0.0, step_error=0.0, reward_error=0.0)
@@ -48,3 +48,23 @@ def test_a_mistake_comes_first_and_is_named():
 def test_the_reason_names_the_subgroup():
     reason = decide(dihedral(2), [STRONG, EXACT, STRONG], [])[1]
     assert reason == "Only the subgroup {e, mirror_x} holds; strongly broken: rot180, mirror_y."
+
+
+def test_the_right_action_is_told():
+    mistake = Mistake("action", 0, "action[0]", ("mirror_x",), ("[+a0, −a1]",))
+    reason = decide(dihedral(1), [STRONG], [mistake])[1]
+    assert reason.endswith(" The action a should become [+a0, −a1] under mirror_x.")
+
+
+@pytest.mark.parametrize(
+    ("strengths", "expected"),
+    [
+        ([MILD, EXACT, MILD], 0.25),
+        ([MILD, MILD, MILD], 0.5),
+        ([PLACES, EXACT, PLACES], 0.5),  # it fails in places only
+        ([EXACT, EXACT, STRONG], 0.5),  # no subgroup
+        ([EXACT, EXACT, EXACT], 0.5),
+    ],
+)
+def test_beside_an_exact_subgroup_less_counts_as_strong(strengths, expected):
+    assert usual_epsilon(dihedral(2), strengths) == expected

@@ -8,7 +8,7 @@ from nearsym.tasks.control.variants import VARIANTS, parse_variant
 
 def test_lists_every_task_with_its_group_and_variants():
     listed = {task["name"]: task for task in tasks.run(tasks.Tasks())["tasks"]}
-    assert set(listed) == {*DOMAINS, "trading"}
+    assert set(listed) == {"craft", *DOMAINS, "trading"}
     assert listed["reacher-hard"]["group"] == "D2"
     assert listed["acrobot-swingup"]["group"] == "D1"
     assert listed["trading"] == {
@@ -28,8 +28,8 @@ def test_shows_a_table(capsys):
     tasks.show(tasks.run(tasks.Tasks()))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["task", "group", "observations", "variants"]
-    assert lines[1].startswith("acrobot-swingup    D1     pixels, state  original, repeat_action")
-    assert lines[5] == "trading            T, ST  window"
+    assert lines[2].startswith("acrobot-swingup    D1     pixels, state  original, repeat_action")
+    assert lines[6] == "trading            T, ST  window"
 
 
 def test_loads_neither_torch_nor_a_simulator():

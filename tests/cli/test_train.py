@@ -33,14 +33,17 @@ MISTAKES = {
     "mistyped agent": ([*CARTPOLE, "--agent", "drqv1"], "Did you mean 'drqv2'?"),
     "mistyped variant": ([*CARTPOLE, "--variant", "gravty"], "Did you mean 'gravity'?"),
     "no task": (["train"], "Name a task to train on"),
-    "sit without pixels": ([*CARTPOLE, "--obs", "state", "--model", "sit"], "sit reads pixels"),
+    "sit without pixels": (
+        [*CARTPOLE, "--obs", "state", "--model", "sit"],
+        "--model sit reads pixels",
+    ),
     "sac with pixels": (
         [*CARTPOLE, "--agent", "sac", "--obs", "pixels"],
-        "SAC reads vectors: use --obs state, or --agent drqv2",
+        "SAC reads vectors, and this task shows images: use --agent drqv2, or --obs state",
     ),
     "steerable with state": (
         [*CARTPOLE, "--obs", "state", "--layers", "steerable"],
-        "Steerable layers read pixels",
+        "--layers steerable reads pixels: use --obs pixels",
     ),
     "a size without pixels": (
         [*CARTPOLE, "--obs", "state", "--size", 61],
@@ -61,10 +64,10 @@ MISTAKES = {
     "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
     "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 67."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
-    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "The nearest (--size) is 88."),
+    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "The nearest --size is 88."),
     "filters with exact": (
         [*CARTPOLE, "--model", "exact", "--filters", 2],
-        "belong to the model approx, not to exact",
+        "--filters belongs to the model approx, not to exact",
     ),
     "relax with steerable": (
         [*CARTPOLE, "--layers", "steerable", "--relax", "output"],
@@ -72,7 +75,7 @@ MISTAKES = {
     ),
     "relax with none": (
         [*CARTPOLE, "--model", "none", "--relax", "output"],
-        "belong to the model approx, not to none",
+        "--relax belongs to the model approx, not to none",
     ),
     "noise without pixels": (
         [*CARTPOLE, "--obs", "state", "--noise", 0.1],
@@ -85,9 +88,10 @@ MISTAKES = {
         "max_shares must be at least 1, got 0",
     ),
     "trading option": ([*CARTPOLE, "--data", "x.csv"], "--data belongs to the task trading"),
-    "no frames": ([*CARTPOLE, "--frames", 0], "frames must be at least 1, got 0"),
-    "no threads": ([*CARTPOLE, "--threads", 0], "threads must lie between 1 and 1024, got 0"),
-    "negative seed": ([*CARTPOLE, "--seed", -1], "seed must not be negative, got -1"),
+    "no update": ([*CARTPOLE, "--frames", 1500], "--frames 1500 ends before the first update"),
+    "no frames": ([*CARTPOLE, "--frames", 0], "--frames must be at least 1, got 0"),
+    "no threads": ([*CARTPOLE, "--threads", 0], "--threads must lie between 1 and 1024, got 0"),
+    "negative seed": ([*CARTPOLE, "--seed", -1], "--seed must not be negative, got -1"),
     "unknown device": ([*CARTPOLE, "--device", "gpu"], "A device is cpu or cuda"),
     "frames as a fraction": (
         [*CARTPOLE, "--frames", "1e5"],
@@ -101,7 +105,7 @@ MISTAKES = {
     ),
     "variant elsewhere": (
         ["train", "Pendulum-v1", "--variant", "gravity"],
-        "--variant belongs to the control tasks, not to Pendulum-v1",
+        "--variant belongs to the task craft and the control tasks, not to Pendulum-v1",
     ),
     "a size between, by Gymnasium's id": (
         ["train", "nearsym/cartpole-swingup-v0", "--size", 64],
@@ -236,9 +240,9 @@ def test_pixels_in_every_form(options, command):
 
 
 def test_what_people_see(command):
-    result = command("train", "Pendulum-v1", "--preset", "smoke", "--frames", 60, "--out", "run")
+    result = command("train", "Pendulum-v1", "--preset", "smoke", "--frames", 480, "--out", "run")
     assert result.code == 0
-    assert result.out.startswith("Done: 60 frames in")
+    assert result.out.startswith("Done: 480 frames in")
     assert "nearsym eval run" in result.out
     assert "Training: Pendulum-v1, sac, none" in result.err
 

@@ -154,9 +154,9 @@ def test_groups_and_inputs_that_do_not_fit_are_explained():
         LiftingConv2d(cyclic(3), 1, 1, 3)
     with pytest.raises(UsageError, match=r"C2×C2 has no plane action"):
         GroupConv2d(product(cyclic(2), cyclic(2)), 1, 1, 3)
-    with pytest.raises(UsageError, match=r"kernel_size must be a whole number ≥ 1, got 2.5"):
+    with pytest.raises(UsageError, match=r"`kernel_size` must be a whole number ≥ 1, got 2.5"):
         LiftingConv2d(dihedral(1), 1, 1, 2.5)
-    with pytest.raises(UsageError, match=r"padding must be a whole number ≥ 0, got -1"):
+    with pytest.raises(UsageError, match=r"`padding` must be a whole number ≥ 0, got -1"):
         GroupConv2d(dihedral(1), 1, 1, 3, padding=-1)
     with pytest.raises(UsageError, match=r"expects \(batch, 8, height, width\), got shape \(1, 2"):
         GroupConv2d(dihedral(2), 2, 1, 3)(torch.zeros(1, 2, 5, 5))

@@ -118,11 +118,13 @@ def test_bad_options_and_inputs_are_explained():
     group = dihedral(2)
     with pytest.raises(UsageError, match=r"GroupLinear needs a group such as .*got 'D2'"):
         GroupLinear("D2", 3, 4)
-    with pytest.raises(UsageError, match=r"in_channels must be a whole number ≥ 1, got 0"):
+    with pytest.raises(UsageError, match=r"`in_channels` must be a whole number ≥ 1, got 0"):
         GroupLinear(group, 0, 4)
     with pytest.raises(UsageError, match=r"Unknown relax of GroupLinear 'inputs'.*mean 'input'"):
         GroupLinear(group, 3, 4, relaxed=True, relax="inputs")
-    with pytest.raises(UsageError, match=r"3 filters without relaxed weights add up to one"):
+    with pytest.raises(
+        UsageError, match=r"3 filters without relaxed weights do no more than one filter"
+    ):
         GroupLinear(group, 3, 4, filters=3)
     layer = GroupLinear(group, 3, 4)
     with pytest.raises(UsageError, match=r"expects \(\.\.\., 4, 3\), got shape \(2, 3, 4\)"):

@@ -94,7 +94,7 @@ def test_groups_without_a_plane():
         (lambda: Pointwise(cyclic(3).vector()), "no pointwise nonlinearity.*NormReLU or Gated"),
         (lambda: Pointwise(so2().irrep(1)), r"irrep1 of SO\(2\) does more than permute"),
         (lambda: NormReLU(skewed(cyclic(3)), 2), "needs an orthogonal representation.*Use Gated"),
-        (lambda: NormReLU(dihedral(1).sign(), 0), "channels must be a whole number ≥ 1, got 0"),
+        (lambda: NormReLU(dihedral(1).sign(), 0), "`channels` must be a whole number ≥ 1, got 0"),
         (lambda: Gated("sign", 1), "Gated needs a representation.*got 'sign'"),
         (
             lambda: NormReLU(so2().irrep(1), 2)(torch.zeros(1, 3)),

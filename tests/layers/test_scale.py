@@ -287,9 +287,9 @@ def test_residual_paths():
         (lambda: ScaleConv1d(1, 1, 5, scales=(1.0, 2.0, 3.0)), "Evenly spaced: 1, 1.732, 3"),
         (lambda: ScaleConv1d(1, 1, 5, scales=(2.0, 1.0)), "the same factor"),
         (lambda: ScaleConv1d(1, 1, 5, scales=()), "one or more scales > 0, got ()"),
-        (lambda: ScaleLiftingConv1d(1, 1, 4), "kernel_size must be odd"),
+        (lambda: ScaleLiftingConv1d(1, 1, 4), "`kernel_size` must be odd"),
         (lambda: ScaleLiftingConv1d(1, 1, 5, relaxed=True), "so it needs its length"),
-        (lambda: ScaleConv1d(1, 1, 5, neighbours=-1), "neighbours must be a whole number ≥ 0"),
+        (lambda: ScaleConv1d(1, 1, 5, neighbours=-1), "`neighbours` must be a whole number ≥ 0"),
         (lambda: ScaleConv1d(1, 1, 5, padding="full"), "Unknown padding of ScaleConv1d 'full'"),
         (
             lambda: ScaleConv1d(4, 1, 5)(torch.zeros(1, 2, 4, 9)),

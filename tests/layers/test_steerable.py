@@ -367,13 +367,16 @@ RHO = cyclic(4).regular()
     [
         (
             lambda: SteerableConv2d(RHO, RHO, 0, 1, 3),
-            "in_channels must be a whole number ≥ 1, got 0",
+            "`in_channels` must be a whole number ≥ 1, got 0",
         ),
-        (lambda: SteerableConv2d(RHO, RHO, 1, 1, 2.5), "kernel_size must be a whole number ≥ 1"),
-        (lambda: SteerableConv2d(RHO, RHO, 1, 1, 3, stride=0), "stride must be a whole number ≥ 1"),
+        (lambda: SteerableConv2d(RHO, RHO, 1, 1, 2.5), "`kernel_size` must be a whole number ≥ 1"),
+        (
+            lambda: SteerableConv2d(RHO, RHO, 1, 1, 3, stride=0),
+            "`stride` must be a whole number ≥ 1",
+        ),
         (
             lambda: SteerableConv2d(RHO, RHO, 1, 1, 3, padding=-1),
-            "padding must be a whole number ≥ 0",
+            "`padding` must be a whole number ≥ 0",
         ),
         (
             lambda: SteerableConv2d(RHO, RHO, 1, 1, 3, filters=2),

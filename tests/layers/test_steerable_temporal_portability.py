@@ -89,7 +89,7 @@ def test_bf16_autocast(make):
 
 
 @every_net
-def test_compiles(make):
+def test_compiles(make, unchecked):
     net, x = make(), example(make)
     torch.testing.assert_close(torch.compile(net, backend="eager", fullgraph=True)(x), net(x))
 

@@ -212,9 +212,9 @@ def test_last_readout_reads_the_present():
     [
         (lambda: TranslationConv1d(1, 1, 5, relaxed=True), "so it needs its length"),
         (lambda: TranslationConv1d(1, 1, 5, padding="sme"), "Unknown padding.*Did you mean 'same'"),
-        (lambda: TranslationConv1d(1, 0, 5), "out_channels must be a whole number ≥ 1, got 0"),
+        (lambda: TranslationConv1d(1, 0, 5), "`out_channels` must be a whole number ≥ 1, got 0"),
         (lambda: TranslationConv1d(1, 1, 5, 9, filters=2), "2 filters without relaxed weights"),
-        (lambda: TranslationConv1d(1, 1, 5, 0), "length must be a whole number ≥ 1, got 0"),
+        (lambda: TranslationConv1d(1, 1, 5, 0), "`length` must be a whole number ≥ 1, got 0"),
         (
             lambda: TranslationConv1d(1, 1, 5, 9, relaxed=True)(torch.zeros(1, 1, 8)),
             r"expects \(batch, 1, 9\), got shape \(1, 1, 8\)",

@@ -105,7 +105,7 @@ def test_autocast_to_bfloat16_stays_close(net, images):
 
 
 @pytest.mark.parametrize("group", [dihedral(2), dihedral(4)], ids=repr)
-def test_compiled_networks_give_the_same(group, images):
+def test_compiled_networks_give_the_same(group, images, unchecked):
     net = Network(group)
     torch.compiler.reset()
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)

@@ -22,6 +22,7 @@ from nearsym.runs.presets import PRESETS, preset_config
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.task import ControlTask
 from nearsym.tasks.control.variants import VARIANTS
+from nearsym.tasks.craft.task import CraftTask
 from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, find_task
 from nearsym.tasks.trading.task import TradingTask
@@ -33,6 +34,7 @@ SYMMETRIES = {
     "images": Symmetry(ImageAction(MIRROR, -3, -2), MIRROR.sign()),
 }
 FAMILIES = {
+    "craft": {"variant": "tilt=75", "obs": "state"},
     "control": {"name": "reacher-hard", "variant": "wear=0.25", "obs": "state"},
     "trading": {"symmetry": "ST", "episode_days": 9},
     "custom": {"name": "a_module:make", "symmetry": SYMMETRIES["vectors"]},
@@ -49,6 +51,12 @@ control = st.builds(
     size=whole,
     noise=st.floats(0, 1),
     background=st.booleans(),
+)
+craft = st.builds(
+    CraftTask,
+    variant=st.none() | st.sampled_from(["tilt=30", "original"]),
+    obs=st.sampled_from([None, "pixels", "state"]),
+    frame_stack=whole,
 )
 trading = st.builds(
     TradingTask,
@@ -80,7 +88,7 @@ sac = st.builds(SACConfig, temperature=share, learn_temperature=st.booleans())
 def configs(draw):
     agent = draw(st.sampled_from(["drqv2", "sac"]))
     return RunConfig(
-        task=draw(control | trading | custom),
+        task=draw(craft | control | trading | custom),
         agent=agent,
         algorithm=draw(drqv2 if agent == "drqv2" else sac),
         network=draw(networks),
@@ -173,7 +181,7 @@ def changed(path, value):
         ("task", None, r"config\.task must be an object, got None"),
         ("task.kind", "contrl", r"Unknown config\.task\.kind 'contrl'\. Did you mean 'control'"),
         ("task.kind", ["control"], r"Unknown config\.task\.kind \['control'\]"),
-        ("task.kind", None, r"config\.task\.kind is missing: it is one of control, trading"),
+        ("task.kind", None, r"config\.task\.kind is missing: it is one of craft, control, trading"),
         ("task.name", "cartpol-swingup", "Did you mean 'cartpole-swingup'"),
         ("task.variant", "gravty", "Did you mean 'gravity'"),
         ("task.obs", "pixel", r"config\.task\.obs must be one of pixels, state, got 'pixel'"),

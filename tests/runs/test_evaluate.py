@@ -81,7 +81,7 @@ def test_a_film_with_noise(pixels, tmp_path):
 
 
 def test_a_film_to_play(pixels, tmp_path):
-    pixels.evaluate(episodes=2, video=tmp_path / "film.mp4")
+    pixels.evaluate(episodes=2, video=str(tmp_path / "film.mp4"))
     count, seconds = imageio_ffmpeg.count_frames_and_secs(str(tmp_path / "film.mp4"))
     assert count == STEPS  # of the first episode only
     assert seconds == pytest.approx(10, rel=0.1)  # as fast as it happened

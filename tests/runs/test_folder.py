@@ -9,12 +9,14 @@ import pytest
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
+from nearsym.runs.build import build_agent
 from nearsym.runs.configure import configure
 from nearsym.runs.folder import (
     check_data,
     default_folder,
     described,
     read_config,
+    read_parameters,
     read_rows,
     read_summary,
     refuse_used,
@@ -89,16 +91,19 @@ ALL = [
 def test_config_json_has_all_that_is_needed_to_repeat_a_run(small, tmp_path):
     config = small("trading", model="none")
     env = config.task.make()
-    content = described(config, env)
+    counts = build_agent(config, env).networks.parameter_counts()
+    content = described(config, env, counts)
     assert {"python", "machine", "torch", "numpy", "nearsym"} <= set(content["versions"])
     assert content["data_sha256"] == env.table.sha256
     write_json(tmp_path / "config.json", content)
     assert read_config(tmp_path) == config
+    assert read_parameters(tmp_path) == counts
     check_data(tmp_path, config.task, env)
     write_json(tmp_path / "config.json", content | {"data_sha256": "0"})
     with pytest.raises(UsageError, match=r"The prices are not those that .* was trained on"):
         check_data(tmp_path, config.task, env)
-    assert described(small(), small().task.make())["data_sha256"] is None
+    other = small("toys:vector")
+    assert described(other, other.task.make(), counts)["data_sha256"] is None
 
 
 def test_what_is_not_there_is_nothing(tmp_path):
@@ -116,7 +121,7 @@ def test_what_a_run_that_was_killed_at_once_left_is_no_run(tmp_path):
         (tmp_path / name).touch()
     refuse_used(tmp_path)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"Continue it with `resume`, or choose another `out`\."):
+    with pytest.raises(UsageError, match=r"Continue it with `resume='.*'`, or.*`out`\."):
         refuse_used(tmp_path)
     with pytest.raises(UsageError, match="exists already"):
         refuse_used(tmp_path / "config.json")

@@ -71,3 +71,20 @@ def test_runs_have_names_of_their_own_and_only_ended_ones_count(scripts):
     assert list(learning.points(which)) == []
     (folder / "summary.json").write_text("{}")
     assert [row["return"] for row in learning.points(which)] == [5.0]
+
+
+def test_every_plan_is_a_run_that_can_be(scripts):
+    learning, _ = scripts
+    for plan in (plan for plans in learning.curves().values() for plan in plans):
+        config = plan.config()
+        assert (config.task.name, config.task.variant) == (plan.task, plan.variant)
+        assert (config.network.model, config.network.layers) == (plan.model, plan.layers)
+        assert (config.training.frames, config.seed, config.threads) == (plan.frames, plan.seed, 1)
+        assert config.task.noise == (0 if plan.noise is None else plan.noise)
+
+
+@pytest.mark.parametrize("folder", ["scripts", "examples"])
+def test_scripts_use_the_library_and_not_the_command(folder):
+    paths = sorted((SCRIPTS.parent / folder).rglob("*.py"))
+    assert paths
+    assert not [path.name for path in paths if "nearsym.cli" in path.read_text()]

@@ -168,9 +168,9 @@ def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
 
 
 def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
-    from nearsym.agents import sac
+    from nearsym.agents import base
 
-    monkeypatch.setattr(sac, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
+    monkeypatch.setattr(base, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan)
     with pytest.raises(DivergedError, match="critic/loss is not finite"):
         start_run(small(), tmp_path / "run")
 
@@ -208,7 +208,9 @@ def test_an_environment_with_half_a_state_starts_a_new_episode(small, tmp_path):
 
 def test_an_existing_folder_is_left_alone(small, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"exists already\. Continue it with `resume`, or.*`out`"):
+    with pytest.raises(
+        UsageError, match=r"exists already\. Continue it with `resume='.*'`, or.*`out`"
+    ):
         start_run(small(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
@@ -247,6 +249,8 @@ def test_fewer_frames_than_it_has(small, tmp_path):
     run = start_run(small(), tmp_path / "run")
     with pytest.raises(UsageError, match="has done 80 frames already: `frames` 60 is too few"):
         run.resume(60)
+    with pytest.raises(UsageError, match=r"`training\.frames` must be int, got '120'"):
+        run.resume("120")
     assert read_config(run.path).training.frames == 80
 
 

@@ -13,7 +13,7 @@ from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
 from nearsym.tasks.custom import custom_task, own_spaces, reopened
 from nearsym.tasks.registry import find_task
-from nearsym.tasks.task import play, returns_of
+from nearsym.tasks.task import Playing, play, returns_of
 
 MIRROR = dihedral(1)
 SIGNS = Symmetry(2 * MIRROR.sign(), MIRROR.sign())
@@ -251,15 +251,15 @@ def test_noise_is_the_authors_business():
 
 def test_playing_counts_and_tells():
     env, seen, told = find_task(Push).make(), [], []
-    played = play(
-        lambda obs, sample: np.full((len(obs), 1), 0.5 if sample else 0.0),
-        env,
+    playing = Playing(
         episodes=4,
         seed=5,
         sample=True,
         on_step=lambda: seen.append(1),
         on_episode=told.append,
     )
+    policy = lambda obs, sample: np.full((len(obs), 1), 0.5 if sample else 0.0)  # noqa: E731
+    played = play(policy, env, playing)
     assert told == played
     assert len(seen) == 12
     found = returns_of(played)

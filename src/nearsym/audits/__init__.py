@@ -20,7 +20,8 @@ What these are made of, in the order in which an audit uses it:
     discrepancy            how far the two steps of a pair are apart
     regions                where they are: boxes of coordinate ranges
     observations           whether g·obs(s) is obs(g·s)
-    mistakes               which sign of a declaration is wrong, if one is
+    responses              where the effect of each entry of the action goes
+    mistakes               what a declaration got wrong, if another one would be right
     verdict                from all this to one word
     table, plots           the result for people
     progress               the bar, for those who want one

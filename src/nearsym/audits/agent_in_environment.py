@@ -15,7 +15,7 @@ from nearsym.audits.policies import Policy
 from nearsym.audits.progress import Progress
 from nearsym.audits.rollouts import RolloutAudit
 from nearsym.audits.table import audit_table
-from nearsym.audits.verdict import EPSILON, Verdict
+from nearsym.audits.verdict import Verdict
 from nearsym.audits.wrappers import observation_outside, wrappers_between
 from nearsym.networks.actor_critic import ActorCritic
 
@@ -90,7 +90,7 @@ def audit_agent_in(
     discount: float,
     samples: int = SAMPLES,
     seed: int = 0,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     progress: bool | Progress = False,
 ) -> RunAudit:
     """Audit an environment, with an agent acting in half of the episodes, and the agent's networks.

@@ -8,7 +8,6 @@ from nearsym.audits.offers import declared_symmetry, missing_methods
 from nearsym.audits.policies import RANDOM_POLICIES, Policy, acting_in, uniform
 from nearsym.audits.progress import Progress
 from nearsym.audits.rollouts import RolloutAudit, audit_rollouts
-from nearsym.audits.verdict import EPSILON
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry
 
@@ -19,7 +18,7 @@ def audit(
     symmetry: Symmetry | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     policy: Policy | None = None,
     keep_observations: bool = False,
     progress: bool | Progress = False,

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from nearsym.errors import UsageError
 from nearsym.protocols import HasAngles, HasCoordinates, LocatesCoordinates, State, layer_of
 
-Points = Float[np.ndarray, "*batch coordinates"]
+Points = Float[np.ndarray, "*#batch coordinates"]
 
 _NOT_PHYSICAL = re.compile(r"random|rng|seed|noise|step|time|clock|count|frame|running|done", re.I)
 
@@ -33,7 +33,8 @@ class Coordinates:
     >>> coordinates = coordinates_of(env, env.get_state())
     >>> coordinates.names, coordinates.angle
     (('angle', 'velocity'), array([ True, False]))
-    >>> float(coordinates.distance([3.0, 0.0], [-3.0, 0.0]).round(3))  # the short way round
+    >>> one, other = np.array([3.0, 0.0]), np.array([-3.0, 0.0])
+    >>> float(coordinates.distance(one, other).round(3))  # the short way round
     0.283
     """
 
@@ -66,8 +67,8 @@ class Coordinates:
         """The Euclidean distance; with a scale, the root mean square of differences / scale."""
         gap = self.difference(x, y)
         if scale is None:
-            return np.linalg.norm(gap, axis=-1)
-        return np.sqrt(np.mean((gap / scale) ** 2, axis=-1))
+            return np.asarray(np.linalg.norm(gap, axis=-1))
+        return np.asarray(np.sqrt(np.mean((gap / scale) ** 2, axis=-1)))
 
     def spread(self, x: Float[np.ndarray, "samples coordinates"]) -> np.ndarray:
         """The standard deviation of each coordinate, around the mean direction for angles.

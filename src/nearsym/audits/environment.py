@@ -18,7 +18,7 @@ from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.regions import Box, find_regions
 from nearsym.audits.simulator import Simulator, check_samples
 from nearsym.audits.table import audit_table
-from nearsym.audits.verdict import EPSILON, Strength, Verdict, decide
+from nearsym.audits.verdict import Strength, Verdict, decide, usual_epsilon
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
 from nearsym.measures.intervals import Estimate, estimate
@@ -152,7 +152,7 @@ def audit_environment(
     *,
     samples: int = SAMPLES,
     seed: int = 0,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     policies: Sequence[PolicyMaker] = RANDOM_POLICIES,
     per_episode: int = PER_EPISODE,
     longest: int | None = None,
@@ -162,7 +162,8 @@ def audit_environment(
     """Check what an environment declares, then measure it at states that policies reach.
 
     The environment, or a wrapper around it, needs `symmetry`, `get_state`, `set_state` and
-    `transform`. Episodes are cut after `longest` steps (1000 where the environment knows no end).
+    `transform`. Episodes are cut after `longest` steps (1000 where the environment knows no end),
+    and `epsilon` is `verdict.usual_epsilon` unless it is given.
     The same seed gives the same audit.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
@@ -190,7 +191,7 @@ def audit_environment(
 
 
 def _report(
-    simulator: Simulator, pairs: Pairs, starts: list[Any], epsilon: float, seed: int
+    simulator: Simulator, pairs: Pairs, starts: list[Any], epsilon: float | None, seed: int
 ) -> EnvironmentAudit:
     group, coordinates = simulator.group, simulator.coordinates
     orbit = np.array(
@@ -207,6 +208,7 @@ def _report(
     strengths = [e.strength for e in elements]
     holds = np.array([1 - s.broken_share for s in strengths])
     mistakes, notes = find_mistakes(simulator, pairs, scale, holds)
+    epsilon = usual_epsilon(group, strengths) if epsilon is None else epsilon
     verdict, reason = decide(group, strengths, mistakes, epsilon)
     uneven = [
         {**found, "element": group.elements[int(found["element"])]}
@@ -290,9 +292,9 @@ def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estim
     return Estimate(lower.mean, interval, lower.q95, lower.largest, upper.mean)
 
 
-def _check_options(samples: int, epsilon: float, per_episode: int) -> None:
+def _check_options(samples: int, epsilon: float | None, per_episode: int) -> None:
     check_samples(samples)
-    if not 0 < epsilon < np.inf:
+    if epsilon is not None and not 0 < epsilon < np.inf:
         raise UsageError(f"`epsilon` is a positive number of mean steps, got {epsilon}.")
     if per_episode < 1:
         raise UsageError(f"`per_episode` must be at least 1, got {per_episode}.")

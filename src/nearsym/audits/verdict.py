@@ -4,13 +4,13 @@ For an element g, with m the scaled mismatch of next states and the mean step as
 
     holds at a sample     m and the reward difference are rounding (random dynamics: never asked)
     exact                 it holds at every sample (random: no difference that the samples show)
-    strongly broken       where it fails, m averages ε steps or more (ε = ½ unless told otherwise)
+    strongly broken       where it fails, m averages ε steps or more (see `usual_epsilon`)
                           and it fails at 5 % of the samples or more; or the reward differences
                           average ε of the rewards' mean deviation
 
 and for the declaration as a whole, the first that applies:
 
-    wrong         one sign contradicts the environment (see `mistakes`)
+    wrong         the environment contradicts it and obeys another one (see `mistakes`)
     exact         every element is exact
     partial       the elements that are not strongly broken form a subgroup other than {e}, and the
                   rest is strongly broken; or all of G but e is, at 99 % of the samples or more
@@ -28,6 +28,8 @@ Verdict = Literal["exact", "approximate", "partial", "wrong"]
 
 EPSILON = 0.5
 """Mismatch, in mean steps, from which on an element counts as strongly broken."""
+EPSILON_BESIDE_EXACT = 0.25
+"""The same where the others are exact and this one fails everywhere: there is no doubt which."""
 SOME = 0.05
 """Share of the samples at which a strongly broken element fails at least."""
 EVERYWHERE = 0.99
@@ -55,6 +57,15 @@ class Strength:
         return self.level >= epsilon
 
 
+def usual_epsilon(group: FiniteGroup, strengths: Sequence[Strength]) -> float:
+    """The ε of an audit that was not told one: ½ of a mean step, or ¼ where some elements besides e
+    are exact, form a subgroup, and all others fail at 99 % of the samples or more."""
+    exact = (0, *(g for g, s in enumerate(strengths, start=1) if s.exact))
+    failing = [s.broken_share for s in strengths if not s.exact]
+    divided = 1 < len(exact) < group.order and group.subgroup(exact) == exact
+    return EPSILON_BESIDE_EXACT if divided and min(failing) >= EVERYWHERE else EPSILON
+
+
 def decide(
     group: FiniteGroup,
     strengths: Sequence[Strength],
@@ -64,8 +75,7 @@ def decide(
     """The verdict and one sentence of reason. `strengths` are those of all elements but e."""
     names = group.elements
     if mistakes:
-        said = "; ".join(f"{m.name} under {', '.join(m.elements)}" for m in mistakes)
-        return "wrong", f"The declared sign contradicts the environment: {said}."
+        return "wrong", _contradictions(mistakes)
     if all(s.exact for s in strengths):
         return "exact", "Every element holds at every sample."
     strong = {g for g, s in enumerate(strengths, start=1) if s.strong(epsilon)}
@@ -79,3 +89,14 @@ def decide(
     lost = ", ".join(names[g] for g, s in enumerate(strengths, start=1) if not s.exact)
     share = max(s.broken_share for s in strengths)
     return "approximate", f"Broken mildly or in places (up to {share:.0%} of the samples): {lost}."
+
+
+def _contradictions(mistakes: Sequence[Mistake]) -> str:
+    """Every wrong entry, and how actions should move instead."""
+    said = "; ".join(f"{m.name} under {', '.join(m.elements)}" for m in mistakes)
+    should = {e: s for m in mistakes if m.should for e, s in zip(m.elements, m.should, strict=True)}
+    reason = f"The declaration contradicts the environment: {said}."
+    if not should:
+        return reason
+    instead = ", ".join(f"{image} under {element}" for element, image in should.items())
+    return f"{reason} The action a should become {instead}."

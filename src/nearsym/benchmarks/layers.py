@@ -4,8 +4,7 @@ Forward and backward at the paper's sizes: 85 pixels, batch 256, channels last (
 bfloat16 has to be emulated).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from nearsym.groups.catalog import dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.layers.conv import GroupConv2d, LiftingConv2d
 from nearsym.layers.linear import GroupLinear
+from nearsym.runs.train import torch_threads
 
 PIXELS, BATCH, FRAMES = 85, 256, 9
 CONV_TARGET = 1.10
@@ -31,7 +31,7 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     """One row for each layer, group and model; `quick` uses small batches and few rounds."""
     sizes = (8, 2) if quick else (BATCH, 9)
     half_sizes = sizes if quick or has_bfloat16() else EMULATED
-    with _threads(threads):
+    with torch_threads(threads):
         measured = [
             row
             for dtype, (batch, rounds) in ((torch.float32, sizes), (torch.bfloat16, half_sizes))
@@ -117,13 +117,3 @@ def _step(model: nn.Module, x: Tensor, dtype: torch.dtype) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
         y = model(x)
     y.backward(torch.ones_like(y))
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

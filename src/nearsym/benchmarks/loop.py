@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from nearsym.benchmarks.timing import interleaved
-from nearsym.runs.build import build_agent, build_env
+from nearsym.runs.build import build_agent, build_replay
 from nearsym.runs.config import RunConfig
-from nearsym.runs.run import new_replay
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,9 @@ class LoopTimes:
 
 
 def _parts(config: RunConfig) -> tuple[Callable[[], int], Callable[[], Any]]:
-    env = build_env(config.task)
+    env = config.task.make()
     agent = build_agent(config, env)
-    replay = new_replay(config, env, None)
+    replay = build_replay(config, env, None)
     rng = np.random.default_rng(0)
     obs, _ = env.reset(seed=0)
     replay.start(obs)

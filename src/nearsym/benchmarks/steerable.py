@@ -17,6 +17,7 @@ from nearsym.benchmarks.timing import interleaved, ratio_row
 from nearsym.groups.catalog import cyclic
 from nearsym.groups.representation import regular
 from nearsym.layers.steerable import SteerableConv2d
+from nearsym.runs.train import torch_threads
 
 CHANNELS, KERNEL = 16, 3
 LARGE, SMALL = (64, 41), (8, 7)  # batch, pixels
@@ -30,9 +31,7 @@ Model = Callable[[Tensor], Tensor]
 def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     """Exact and relaxed against `nn.Conv2d`, and against escnn where it is installed."""
     models = _models()
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
+    with torch_threads(threads):
         large = _measure(models, *LARGE, rounds=15, quick=quick)
         measured = [
             ratio_row(f"steerable {name} C4×{CHANNELS}", large[name], large["plain"], PLAIN_TARGET)
@@ -44,8 +43,6 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
                 name = f"steerable exact C4×{CHANNELS} to escnn, {batch}×{pixels} px"
                 row = ratio_row(name, seconds["exact"], seconds["escnn"], ESCNN_TARGET)
                 measured.append(row)
-    finally:
-        torch.set_num_threads(before)
     return measured
 
 

@@ -4,13 +4,12 @@ import time
 from typing import Any
 
 import numpy as np
-import torch
 
 from nearsym.benchmarks.loop import LoopTimes
 from nearsym.benchmarks.timing import rate_row, ratio_row
-from nearsym.runs.config import TaskConfig
 from nearsym.runs.presets import preset_config
-from nearsym.tasks.registry import TRADING
+from nearsym.runs.train import torch_threads
+from nearsym.tasks.registry import find_task
 from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.resample import random_walk_prices
 from nearsym.tasks.trading.split import Split
@@ -26,16 +25,13 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     """Steps a second of the environment alone, then updates a second and whole runs by model.
 
     For the environment the best of many short rounds: on a shared machine the others measure the
-    neighbours.
+    neighbours. All figures are for one core, whatever `threads` says; all benchmarks take it.
     """
     env = benchmark_env()
     rate = max(steps_per_second(env, 300) for _ in range(10 if quick else 100))
     name = f"trading env, {STOCKS} stocks, window {WINDOW}, {len(env.indicators)} indicators"
-    torch.set_num_threads(1)  # all figures are for one core
-    try:
+    with torch_threads(1):
         return [rate_row(name, rate, "steps/s", TARGET), *_learning(quick)]
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _learning(quick: bool) -> list[dict[str, Any]]:
@@ -43,7 +39,7 @@ def _learning(quick: bool) -> list[dict[str, Any]]:
     keep_freed_memory()
     found, runs = [], []
     for model, symmetry in MODELS:
-        task = TaskConfig(name=TRADING, symmetry=symmetry)
+        task = find_task("trading", symmetry=symmetry)
         times = LoopTimes.of(preset_config("laptop", task, "sac", model), quick)
         label = model if model == "none" else f"{model} {symmetry}"
         found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))

@@ -7,9 +7,11 @@ from typing import Any
 from nearsym.benchmarks.loop import LoopTimes
 from nearsym.benchmarks.published import published_apart, published_update, random_batch
 from nearsym.benchmarks.timing import interleaved, rate_row, ratio_row
-from nearsym.runs.build import build_agent, build_env, resolve_precision
-from nearsym.runs.config import RunConfig, TaskConfig
+from nearsym.runs.build import build_agent, resolve_precision
+from nearsym.runs.config import RunConfig
 from nearsym.runs.presets import preset_config
+from nearsym.runs.train import torch_threads
+from nearsym.tasks.registry import find_task
 from nearsym.training.allocator import keep_freed_memory
 
 TASKS = {"D1": "cartpole-swingup", "D2": "reacher-hard"}
@@ -27,8 +29,9 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     precisions = ["fp32"]
     if resolve_precision("auto", "cpu") == "bf16":
         precisions.append("bf16")
-    found = [row for precision in precisions for row in _updates(precision, threads, quick)]
-    return found + _loops(threads, quick)
+    with torch_threads(threads):
+        found = [row for precision in precisions for row in _updates(precision, threads, quick)]
+        return found + _loops(threads, quick)
 
 
 def _updates(precision: str, threads: int, quick: bool) -> list[dict[str, Any]]:
@@ -60,7 +63,7 @@ def _updates(precision: str, threads: int, quick: bool) -> list[dict[str, Any]]:
 
 
 def _config(task: str, model: str, precision: str, threads: int, size: int) -> RunConfig:
-    config = preset_config("paper", TaskConfig(name=task, obs="pixels", size=size), "drqv2", model)
+    config = preset_config("paper", find_task(task, obs="pixels", size=size), "drqv2", model)
     return replace(config, precision=precision, threads=threads)
 
 
@@ -68,7 +71,7 @@ def _update(
     task: str, model: str, precision: str, threads: int, batch_size: int, size: int
 ) -> Callable[[], Any]:
     config = _config(task, model, precision, threads, size)
-    env = build_env(config.task)
+    env = config.task.make()
     agent = build_agent(config, env)
     assert env.observation_space.shape is not None
     assert env.action_space.shape is not None
@@ -81,7 +84,7 @@ def _loops(threads: int, quick: bool) -> list[dict[str, Any]]:
     found = []
     for preset in ("laptop",) if quick else ("laptop", "paper"):
         for model in ("none", "approx"):
-            task = TaskConfig(name=TASKS["D1"], obs="pixels")
+            task = find_task(TASKS["D1"], obs="pixels")
             config = preset_config(preset, task, "drqv2", model)
             config = replace(config, precision=resolve_precision("auto", "cpu"), threads=threads)
             name = f"whole loop, {preset} preset, cartpole-swingup, {model}"

@@ -29,8 +29,9 @@ class Audit:
     """pairs of steps to compare (default: 2000, for runs 500)"""
     seed: int = 0
     """the same seed gives the same audit"""
-    epsilon: float = 0.5
-    """mismatch, in mean steps, from which on an element counts as strongly broken"""
+    epsilon: float | None = None
+    """mismatch, in mean steps, from which on an element counts as strongly broken (default: 0.5,
+    or 0.25 where a subgroup is exact and the rest fails everywhere)"""
     policy: str | None = None
     """a run folder: its policy acts in half of the episodes, and steps are the agent's"""
     checkpoint: Literal["best", "last"] = "best"

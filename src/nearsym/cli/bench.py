@@ -10,7 +10,7 @@ from nearsym.errors import UsageError
 BENCHMARKS = {
     "layers": ("layers", "steerable"),
     "update": ("update", "replay"),
-    "env": ("env",),
+    "env": ("craft", "env"),
     "trading": ("trading",),
 }
 

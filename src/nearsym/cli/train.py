@@ -82,7 +82,6 @@ def command(words: Sequence[str]) -> tuple[type, Any]:
 
     With a task its options and all settings belong to the command, with this task's defaults.
     """
-    words = [word.replace("--task.", "--", 1) for word in words]
     args, rest = parse_known(Train, words, others=_other_options(words))
     if args.resume is not None or (args.task is None and args.config is None):
         return Train, Train()
@@ -150,14 +149,15 @@ def _other_options(words: Sequence[str]) -> list[type]:
 def _for_task(args: Train, rest: Sequence[str]) -> tuple[type, Any]:
     """The command with the options of a task and all settings, and their defaults."""
     from nearsym.runs.configure import configure
-    from nearsym.tasks.registry import find_task
+    from nearsym.tasks import registry
 
     asked = _asked(args)
-    task = find_task(asked.pop("task"), **asked.pop("options"))
-    options = make_dataclass("Options", _task_fields(task), frozen=True, kw_only=True)
-    given, _ = parse_known(options, rest, options())
-    changed = {k: v for k, v in vars(given).items() if v != getattr(task, k)}
-    config = configure(task, **asked, **changed)
+    task = registry.find_task(asked.pop("task"), **asked.pop("options"))
+    options = make_dataclass("Options", _unset(_task_fields(task)), frozen=True, kw_only=True)
+    given, left = parse_known(options, rest, options())
+    registry.refuse_foreign(task.name, [_parameter(word) for word in left if word[:2] == "--"])
+    chosen = {k: v for k, v in vars(given).items() if v is not None and v is not False}
+    config = configure(task, **asked, **chosen)
     sections = [(s, type(getattr(config, s)), _field(getattr(config, s))) for s in SECTIONS]
     whole = make_dataclass(
         "Train",
@@ -176,12 +176,25 @@ def _task_fields(task: Any) -> list[tuple[str, Any, Any]]:
 
     if task.kind == "custom":  # what it has is given in Python
         return []
-    helps = field_help(type(task))
+    kind: Any = type(task)
+    helps = field_help(kind)
     hints = {f.name: f.type for f in fields(task)}
     return [
         (name, hints[name], _field(getattr(task, name), helps.get(name, "")))
         for name in registry.options_of(type(task))
     ]
+
+
+def _unset(named: list[tuple[str, Any, Any]]) -> list[tuple[str, Any, Any]]:
+    """The same fields without values, to see which are given: one may be given its default."""
+    return [
+        (name, hint, _field(False)) if hint is bool else (name, hint | None, _field(None))
+        for name, hint, _ in named
+    ]
+
+
+def _parameter(flag: str) -> str:
+    return flag.removeprefix("--").partition("=")[0].replace("-", "_")
 
 
 def _field(value: Any, text: str = "") -> Any:
@@ -227,6 +240,9 @@ def _from_file(args: Train) -> dict[str, Any]:
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
+    for name, usual in (("filters", 1), ("relax", "input")):  # a file has them for every model
+        if network.get(name) == usual:
+            del network[name]
     return asked | {"model": network.pop("model", None), "network": network}
 
 

@@ -40,7 +40,7 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
     everything = flags | flags_of(others or {})
     positional = [option for option in options.values() if option.positional]
     while words:
-        word = words.pop(0)
+        word = _without_subject(words.pop(0), positional)
         if word == "--":  # no options from here on
             for argument in words:
                 _place(argument, found, positional)
@@ -57,6 +57,14 @@ def sort_words(argv: Sequence[str], options: Options, others: Options | None = N
             count = 0 if has_value else _words_after(flag, everything)
             found.rest += [word, *_take(words, count)]
     return found
+
+
+def _without_subject(word: str, positional: list[Option]) -> str:
+    """`--size` for `--task.size`, where TASK is an argument: its options need not name it."""
+    for option in positional:
+        if word.startswith(f"--{option.name}."):
+            return f"--{word.removeprefix(f'--{option.name}.')}"
+    return word
 
 
 def _place(word: str, found: Sorted, positional: list[Option]) -> None:

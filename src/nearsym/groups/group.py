@@ -154,7 +154,7 @@ from ρ(e) by 3.
             (np.sort(table, axis=1) == everything).all() for table in (self.mul, self.mul.T)
         ):
             raise UsageError(
-                f"{self.name}: an element appears twice in a row of the product table."
+                f"{self.name}: an element appears twice in a row or column of the product table."
             )
         if (self.mul[self.mul] != self.mul[:, self.mul]).any():
             raise UsageError(f"{self.name}: the product table is not associative.")
@@ -162,7 +162,7 @@ from ρ(e) by 3.
     def _checked_plane(self, plane: np.ndarray) -> np.ndarray:
         if plane.shape != (self.order, 2, 2):
             raise UsageError(
-                f"{self.name}: plane needs one 2×2 matrix for each of {self.order} elements, "
+                f"{self.name}: `plane` needs one 2×2 matrix for each of {self.order} elements, "
                 f"got shape {plane.shape}."
             )
         products = np.einsum("gij,hjk->ghik", plane, plane)

@@ -26,7 +26,9 @@ def check_whole(layer: str, smallest: int = 1, **options: object) -> None:
     """Each option is a whole number not below `smallest`."""
     for name, value in options.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
-            raise UsageError(f"{layer}: {name} must be a whole number ≥ {smallest}, got {value!r}.")
+            raise UsageError(
+                f"{layer}: `{name}` must be a whole number ≥ {smallest}, got {value!r}."
+            )
 
 
 def check_relaxation(layer: str, relaxed: bool, filters: int, relax: str = "output") -> None:
@@ -36,8 +38,8 @@ def check_relaxation(layer: str, relaxed: bool, filters: int, relax: str = "outp
         raise unknown_name(f"relax of {layer}", relax, RELAX)
     if filters > 1 and not relaxed:
         raise UsageError(
-            f"{layer}: {filters} filters without relaxed weights add up to one. "
-            "Use relaxed=True, or filters=1."
+            f"{layer}: {filters} filters without relaxed weights do no more than one filter. "
+            "Use `relaxed=True`, or `filters=1`."
         )
 
 

@@ -53,7 +53,7 @@ class LiftingConv2d(nn.Module):
         self.group, self.relax = group, "output"
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        # One more axis than needed: `.to(memory_format=channels_last)` stumbles over five.
+        # One axis more than needed: `.to(memory_format=channels_last)` fails on five axes.
         shape = (filters, out_channels, in_channels, 1, kernel_size, kernel_size)
         self.filters = nn.Parameter(torch.empty(shape))
         self.relaxed = nn.Parameter(start_equal(filters, group.order)) if relaxed else None

@@ -92,8 +92,8 @@ class GroupLinear(nn.Module):
     def _convolve(self, x: Tensor, filters: Tensor, relaxed: Tensor | None = None) -> Tensor:
         """Σ_h ψ(g⁻¹h) x[h] with stored filters of shape (group, in, out).
 
-        In the Fourier basis the relaxed weights of a single filter cost nothing: they ride on the
-        transform of x or of y.
+        In the Fourier basis the relaxed weights of a single filter cost nothing: they are factors
+        of the transform of x or of y.
         """
         n = self.group.order
         if self.signs is None:

@@ -94,7 +94,8 @@ equivariance is not exact. Use 83 or 85.
 def warn_if_inexact(layer: Any, shape: Iterable[int]) -> None:
     """Warn, once for each layer description and size, where a stride cuts off an edge that some
     element of the layer's group exchanges with the opposite one."""
-    if layer.group.order == 1 or torch.compiler.is_compiling():  # compiled code cannot warn
+    fits = layer.stride == 1 or layer.group.order == 1
+    if fits or torch.compiler.is_compiling():  # compiled code cannot warn
         return
     window = _window(layer, 0)
     for axis, n in zip(("height", "width"), tuple(shape)[-2:], strict=True):
@@ -140,13 +141,10 @@ def _output(module: nn.Module, n: int | None, axis: int) -> int | None:
 
 def _window(layer: Any, axis: int) -> Window:
     """The window of a convolution or pooling along the height (axis 0) or the width (axis 1)."""
-
-    def along(option: Any) -> int:
-        return option[axis] if isinstance(option, tuple) else option
-
-    spread = along(getattr(layer, "dilation", 1)) * (along(layer.kernel_size) - 1)
-    if layer.padding == "same":  # torch pads the far edge more where the two cannot be equal
-        before, after = spread // 2, spread - spread // 2
-    else:
-        before = after = 0 if layer.padding == "valid" else along(layer.padding)
-    return Window(spread + 1, along(layer.stride), before, after)
+    options = (layer.kernel_size, layer.stride, layer.padding, getattr(layer, "dilation", 1))
+    kernel, stride, padding, dilation = (v[axis] if isinstance(v, tuple) else v for v in options)
+    spread = dilation * (kernel - 1)
+    if padding == "same":  # torch pads the far edge more where the two cannot be equal
+        return Window(spread + 1, stride, spread // 2, spread - spread // 2)
+    padding = 0 if padding == "valid" else padding
+    return Window(spread + 1, stride, padding, padding)

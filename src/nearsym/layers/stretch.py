@@ -26,8 +26,8 @@ class Stretch:
         _check_scales(layer, scales)
         if padding != "causal" and kernel_size % 2 == 0:
             raise UsageError(
-                f"{layer}: only a kernel with a middle can be stretched about it; kernel_size "
-                f"must be odd (or padding causal), got {kernel_size}."
+                f"{layer} stretches kernels about their middle, so `kernel_size` must be odd (or "
+                f"`padding` causal), got {kernel_size}."
             )
         self.scales, self.taps, self.padding = tuple(scales), kernel_size, padding
         first, last = kernel_reach(kernel_size, padding)
@@ -61,7 +61,8 @@ def read_taps(
         table[i, j, s, t] = φ(s − t − σ_i j)        φ(d) = max(0, 1 − |d|)
 
     On windows of days a product with this table is far cheaper than a convolution: a kernel of
-    few taps serves all scales, and relaxed weights ride on the table. It has length² entries.
+    few taps serves all scales, and relaxed weights are factors of the table. It has length²
+    entries.
     """
     length = like.shape[-1]
     check_reach(length, reach, padding)

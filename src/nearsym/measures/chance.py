@@ -30,7 +30,7 @@ class Chance:
     """What the cosets of a subgroup explain by chance, and whether they explain more."""
 
     asked: Products
-    reference: Products | None
+    reference: Float[np.ndarray, "questions references elements elements"] | None
     """Runs of a symmetric world. Without them, all elements of a run are taken to be alike."""
     group: FiniteGroup
     rng: np.random.Generator

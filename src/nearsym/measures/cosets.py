@@ -185,7 +185,7 @@ class LeftInRun:
 
 
 def left_in_run(
-    weights: Mapping[str, Float[np.ndarray, "filters elements"]],
+    weights: Mapping[str, Float[np.ndarray, "*filters elements"]],
     policy_errors: Mapping[str, float],
     group: FiniteGroup,
 ) -> LeftInRun:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import stdtrit
 
 from nearsym.errors import UsageError
 
@@ -39,6 +38,8 @@ def student_interval(
     mean = float(sample.mean())
     if n == 1:
         return mean, None
+    from scipy.special import stdtrit  # here: slow to import, and importing nearsym would have to
+
     half = float(stdtrit(n - 1, 0.975)) * float(sample.std(ddof=1)) / math.sqrt(n)
     return mean, (mean - half, mean + half)
 

@@ -48,12 +48,8 @@ def projection(kit: Kit, representation: Representation, in_channels: int) -> nn
     return layer
 
 
-class DeterministicActor(nn.Module):
-    """The mean of DrQ-v2's policy before its tanh, moving by ρ(g).
-
-    tanh comes after the projection to ρ: it commutes with signed permutations, so the action is
-    equivariant, and it keeps the action inside the box.
-    """
+class _Actor(nn.Module):
+    """What actors share: the features before, and the mean of a policy before its tanh."""
 
     def __init__(
         self,
@@ -68,16 +64,37 @@ class DeterministicActor(nn.Module):
         self.body = Body(kit, width, hidden)
         self.mean = projection(kit, action, self.body.out_channels)
 
+
+class DeterministicActor(_Actor):
+    """The mean of DrQ-v2's policy before its tanh, moving by ρ(g).
+
+    tanh comes after the projection to ρ: it commutes with signed permutations, so the action is
+    equivariant, and it keeps the action inside the box.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.networks.kit import make_kit
+    >>> mirror = dihedral(1)
+    >>> actor = DeterministicActor(make_kit("exact", mirror), 3, 50, (16,), 2 * mirror.sign())
+    >>> actor(torch.zeros(5, 2, 3)).shape
+    torch.Size([5, 2])
+    """
+
     def forward(
         self, features: Float[Tensor, "batch group channels"]
     ) -> Float[Tensor, "batch action"]:
         return self.mean(self.body(self.trunk(features)))
 
 
-class GaussianActor(nn.Module):
+class GaussianActor(_Actor):
     """Mean and log-standard-deviation of SAC's normal before its tanh.
 
     The mean moves by ρ(g), the log-standard-deviation by |ρ(g)|, so log π(ga|gs) = log π(a|s).
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.networks.kit import make_kit
+    >>> mirror = dihedral(1)
+    >>> actor = GaussianActor(make_kit("exact", mirror), 3, None, (16,), 2 * mirror.sign())
+    >>> mean, log_std = actor(torch.zeros(5, 2, 3))
     """
 
     LOG_STD_RANGE = (-10.0, 2.0)
@@ -90,10 +107,7 @@ class GaussianActor(nn.Module):
         hidden: tuple[int, ...],
         action: Representation,
     ):
-        super().__init__()
-        self.trunk, width = trunk(kit, in_channels, waist)
-        self.body = Body(kit, width, hidden)
-        self.mean = projection(kit, action, self.body.out_channels)
+        super().__init__(kit, in_channels, waist, hidden, action)
         self.log_std = projection(kit, kit.restrict(action).absolute(), self.body.out_channels)
 
     def forward(
@@ -107,6 +121,13 @@ class TwinCritic(nn.Module):
     """Two invariant values Q(s, a) of features and action.
 
     The action enters as its orbit ρ(g)⁻¹a beside the feature of g; the value is the mean over g.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.networks.kit import make_kit
+    >>> mirror = dihedral(1)
+    >>> critic = TwinCritic(make_kit("exact", mirror), 3, 50, (16,), 2 * mirror.sign())
+    >>> critic(torch.zeros(5, 2, 3), torch.zeros(5, 2)).shape
+    torch.Size([2, 5])
     """
 
     def __init__(

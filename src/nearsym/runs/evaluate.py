@@ -11,6 +11,7 @@ import numpy as np
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.folder import check_data
 from nearsym.runs.train import torch_threads
+from nearsym.tasks.task import Playing
 from nearsym.tasks.trading.leak_check import evaluate_shuffled
 from nearsym.tasks.trading.task import TradingTask
 from nearsym.training import atomic
@@ -50,16 +51,15 @@ def evaluate_run(
         film = None if video is None else Film(env, video)
         with _bar(episodes, "episode", progress) as advance:
             played = _Watched(film, advance)
-            result = task.evaluate(
-                agent.policy,
-                env,
-                label=run.config.network.model,
-                episodes=episodes,
-                seed=seed,
+            playing = Playing(
+                episodes,
+                seed,
                 sample=sample,
+                label=run.config.network.model,
                 on_step=played.on_step,
                 on_episode=played.on_episode,
             )
+            result = task.evaluate(agent.policy, env, playing)
         if film is not None:
             film.write()
     about = {"noise": task.noise, "checkpoint": checkpoint, "run": str(run.path)}

@@ -86,24 +86,24 @@ def train(
     length: dict[str, Any] = {"frames": frames, "seed": seed}
     machine: dict[str, Any] = {"threads": threads, "precision": precision, "device": device}
     config = configure(task, **chosen, **length, **machine)
-    folder = default_folder(config) if out is None else Path(out)
+    folder = default_folder(config) if out is None else out
     return start_run(config, folder, progress=progress, callbacks=callbacks)
 
 
 def start_run(
     config: RunConfig,
-    folder: Path,
+    out: StrPath,
     *,
     progress: bool = False,
     callbacks: Sequence[Callback] = (),
     stop_requested: StopRequested = never,
 ) -> "Run":
-    """Train by a whole configuration."""
+    """Train by a whole configuration, in the new folder `out`."""
     shown = (ProgressBar(),) if progress else ()
     training_runs.start(
-        config, folder, callbacks=(*shown, *callbacks), stop_requested=stop_requested
+        config, Path(out), callbacks=(*shown, *callbacks), stop_requested=stop_requested
     )
-    return Run(folder, _task=config.task)
+    return Run(out, _task=config.task)
 
 
 class Run:
@@ -202,7 +202,7 @@ class Run:
         *,
         samples: int = 500,
         seed: int = 0,
-        epsilon: float = 0.5,
+        epsilon: float | None = None,
         checkpoint: str = "best",
         progress: bool = False,
     ) -> Any:

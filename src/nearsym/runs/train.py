@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.runs.build import build_agent, build_replay, seeds_of
-from nearsym.runs.config import RunConfig
+from nearsym.runs.config import RunConfig, with_settings
 from nearsym.runs.folder import (
     change_config,
     check_data,
@@ -82,8 +81,8 @@ def resume(
     again.
     """
     if frames is not None:
+        config = with_settings(config, "training", {"frames": frames})
         _check_longer(folder, frames)
-        config = replace(config, training=replace(config.training, frames=frames))
     finished = read_summary(folder)
     if finished is not None and finished["frames"] >= config.training.frames:
         return finished

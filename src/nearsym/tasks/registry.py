@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -92,7 +92,7 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
         return from_factory(_checked_factory(task), **options)
     name = plain_name(task)
     if name == TradingTask.name:
-        _refuse_foreign(name, options)
+        refuse_foreign(name, options)
         return make_trading(**options)
     if name in NAMES:
         render_mode = options.pop("render_mode", None)
@@ -165,12 +165,14 @@ def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, 
     return dict(options)
 
 
-def _refuse_foreign(name: str, options: Mapping[str, Any]) -> None:
-    """Options of other families first; the maker itself knows its own."""
-    own = {*options_of(TradingTask), *inspect.signature(make_trading).parameters}
-    foreign = {*options_of(ControlTask), *options_of(CraftTask)} - own
+def refuse_foreign(name: str, options: Iterable[str]) -> None:
+    """Refuse options that other families have and this task has not; what nobody has may pass."""
+    kind = _kind_of(name) if name in NAMES else CustomTask
+    own = {*options_of(kind)}
+    if kind is TradingTask:
+        own |= {*inspect.signature(make_trading).parameters}
     for option in options:
-        if option in foreign:
+        if option not in own and any(option in options_of(other) for other in KINDS.values()):
             raise _unknown_option(option, name, ())
 
 

@@ -1,11 +1,13 @@
 """A task as a value: which world, in which form, and what an agent has to know of it."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import gymnasium
 import numpy as np
 
+from nearsym.errors import UsageError
 from nearsym.measures.intervals import bootstrap_interval
 from nearsym.training.evaluate import Episode, rollouts
 
@@ -31,6 +33,20 @@ class Policy(Protocol):
     """A batch of observations to a batch of actions: the mean ones, or drawn."""
 
     def __call__(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray: ...
+
+
+class Playing(NamedTuple):
+    """How an evaluation plays."""
+
+    episodes: int
+    seed: int
+    """Episode i starts from seed + i."""
+    sample: bool = False
+    """Draw actions from the policy instead of taking its mean."""
+    label: str = ""
+    """What the policy is called in tables."""
+    on_step: Callable[[], None] = lambda: None
+    on_episode: Callable[[Episode], None] = lambda episode: None
 
 
 class Task(Protocol):
@@ -96,46 +112,27 @@ class Task(Protocol):
         """The hash of the data that an environment replays; None for tasks without data."""
         ...
 
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
+    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
         """Play whole episodes; `return_mean`, `return_ci95`, `returns`, `episodes` and whatever
-        else the task has to tell. `label` names the policy."""
+        else the task has to tell."""
         ...
 
 
 def play(
-    policy: Policy,
-    env: gymnasium.Env,
-    *,
-    episodes: int,
-    seed: int,
-    sample: bool,
-    keep_infos: bool = False,
-    on_step: Callable[[], None] = lambda: None,
-    on_episode: Callable[[Episode], None] = lambda episode: None,
+    policy: Policy, env: gymnasium.Env, playing: Playing, *, keep_infos: bool = False
 ) -> list[Episode]:
-    """Whole episodes of a policy; episode i starts from seed + i."""
+    """Whole episodes of a policy."""
     played = []
     for episode in rollouts(
-        lambda obs: policy(obs, sample=sample),
+        lambda obs: policy(obs, sample=playing.sample),
         env,
-        episodes=episodes,
-        seed=seed,
+        episodes=playing.episodes,
+        seed=playing.seed,
         keep_infos=keep_infos,
-        on_step=on_step,
+        on_step=playing.on_step,
     ):
         played.append(episode)
-        on_episode(episode)
+        playing.on_episode(episode)
     return played
 
 
@@ -145,20 +142,40 @@ class PlainEvaluation:
     def data_hash(self, env: gymnasium.Env) -> str | None:
         return None
 
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
-        options: dict[str, Any] = {"on_step": on_step, "on_episode": on_episode}
-        return returns_of(play(policy, env, episodes=episodes, seed=seed, sample=sample, **options))
+    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
+        return returns_of(play(policy, env, playing))
+
+
+class PixelsOrState(PlainEvaluation):
+    """A task without data that is seen as images or as a state vector, by choice."""
+
+    obs: Any
+    frame_stack: Any
+    of_images: ClassVar[tuple[str, ...]] = ("size", "frame_stack", "noise")
+    """The options that concern images alone."""
+
+    @property
+    def images(self) -> bool:
+        """Whether it is seen as images."""
+        return self.obs == "pixels"
+
+    @property
+    def stacked(self) -> int:
+        return self.frame_stack if self.images else 1
+
+    def traits(self) -> Traits:
+        return Traits(images=self.images, symmetric=True)
+
+    def check_given(self, names: Collection[str]) -> None:
+        for name in self.of_images:
+            if name in names and not self.images:
+                raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
+
+    def with_noise(self, noise: float) -> Self:
+        if not self.images:
+            raise UsageError("`noise` is noise on images; this run does not see pixels.")
+        changed: Any = replace(self, noise=noise)  # type: ignore[type-var]
+        return changed
 
 
 def returns_of(played: list[Episode]) -> dict[str, Any]:

@@ -106,17 +106,19 @@ def invariance(mdp: FiniteMDP, action: MDPAction, metric: Metric) -> Invariance:
     return Invariance(np.array(eps_r), np.stack(eps_p, axis=-1))
 
 
-def alpha(eps_r: np.ndarray, eps_p: np.ndarray, rho: float, discount: float) -> np.ndarray:
+def alpha(
+    eps_r: np.ndarray | float, eps_p: np.ndarray | float, rho: float, discount: float
+) -> np.ndarray:
     """Theorem 1: α = (ε_R + γ ρ_F(V*) ε_P) / (1 − γ).
 
     For total variation ρ_F(V*) is ½ (max V* − min V*); the paper's |R_max − R_min| is too small.
 
-    >>> float(alpha(np.array(0.0), np.array(0.002), rho=50.0, discount=0.99).round(2))
+    >>> round(float(alpha(eps_r=0.0, eps_p=0.002, rho=50.0, discount=0.99)), 2)
     9.9
     """
     if not 0 <= discount < 1:
         raise UsageError(f"Theorem 1 needs a discount in [0, 1), got {discount}.")
-    return (np.asarray(eps_r) + discount * rho * np.asarray(eps_p)) / (1 - discount)
+    return np.asarray((eps_r + discount * rho * eps_p) / (1 - discount))
 
 
 def gap_bound(

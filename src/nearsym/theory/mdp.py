@@ -20,7 +20,8 @@ class FiniteMDP:
     For a finite horizon the transitions may depend on time: P[t, s, a, s'] is the law of the step
     from t to t + 1. γ = 1 is allowed there, and only there.
 
-    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.9)
+    >>> right = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    >>> walk = FiniteMDP(right, np.array([[0.0], [1.0]]), discount=0.9)
     >>> walk.states, walk.actions
     (2, 1)
     """
@@ -40,7 +41,9 @@ class FiniteMDP:
                 f"got {self.transitions.shape}."
             )
         if self.transitions.ndim > 4:
-            raise UsageError(f"Transitions have one time axis at most, got {self.transitions.ndim}")
+            raise UsageError(
+                f"Transitions have one time axis at most, got the shape {self.transitions.shape}."
+            )
         if not np.isfinite(self.rewards).all():
             raise UsageError("Rewards must be finite.")
         sums = self.transitions.sum(-1)
@@ -72,7 +75,7 @@ class MDPAction:
     """A group permuting states and actions: s goes to states[g, s], a to actions[g, a].
 
     >>> from nearsym.groups.catalog import cyclic
-    >>> MDPAction(cyclic(2), [[0, 1, 2], [1, 0, 2]], [[0], [0]]).states[1, 0]
+    >>> MDPAction(cyclic(2), np.array([[0, 1, 2], [1, 0, 2]]), np.array([[0], [0]])).states[1, 0]
     np.int64(1)
     """
 
@@ -130,7 +133,8 @@ def symmetrised(mdp: FiniteMDP, action: MDPAction) -> FiniteMDP:
 def bellman(mdp: FiniteMDP, values: Values, t: int | None = None) -> ActionValues:
     """Q(s, a) = R(s, a) + γ Σ_s' P(s' | s, a) V(s'), with the transitions of step t if given.
 
-    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.5)
+    >>> right = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    >>> walk = FiniteMDP(right, np.array([[0.0], [1.0]]), discount=0.5)
     >>> bellman(walk, np.array([0.0, 2.0]))[:, 0]
     array([1., 2.])
     """
@@ -158,7 +162,8 @@ def optimal_values(mdp: FiniteMDP, tolerance: float | None = None) -> Optimal:
     about 1e-15·max|R|/(1−γ)²: by default the tolerance is 1e-10 or that, whichever is larger, and
     a smaller one is refused.
 
-    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=0.5)
+    >>> right = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    >>> walk = FiniteMDP(right, np.array([[0.0], [1.0]]), discount=0.5)
     >>> optimal_values(walk).values.round(6)
     array([1., 2.])
     """
@@ -192,7 +197,8 @@ def finite_horizon_values(
 
     `horizon` is T; with time-dependent transitions it is their length and may be left out.
 
-    >>> walk = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[0.0], [1.0]], discount=1.0)
+    >>> right = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    >>> walk = FiniteMDP(right, np.array([[0.0], [1.0]]), discount=1.0)
     >>> finite_horizon_values(walk, horizon=3)[1][:, 1]
     array([3., 2., 1., 0.])
     """

@@ -36,11 +36,11 @@ class TotalVariation:
     ρ(f) = ½ (max f − min f): subtracting the middle of the range leaves ‖f‖∞ = ½ span.
 
     >>> TotalVariation().distance(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    np.float64(2.0)
+    array(2.)
     """
 
     def distance(self, mu: Laws, nu: Laws) -> Float[np.ndarray, "*batch"]:
-        return np.abs(np.asarray(mu) - np.asarray(nu)).sum(-1)
+        return np.asarray(np.abs(np.asarray(mu) - np.asarray(nu)).sum(-1))
 
     def rho(self, f: Float[np.ndarray, "states"]) -> float:
         return 0.5 * float(np.max(f) - np.min(f))
@@ -83,7 +83,7 @@ class Kantorovich:
         return float(slopes.max(initial=0.0))
 
 
-def euclidean(points: Float[np.ndarray, "states dims"]) -> Float[np.ndarray, "states states"]:
+def euclidean(points: Float[np.ndarray, "states *dims"]) -> Float[np.ndarray, "states states"]:
     """The Euclidean distances between points, one for each state: the usual ground metric.
 
     >>> euclidean(np.array([[0.0, 0.0], [3.0, 4.0]]))

@@ -35,7 +35,7 @@ def set_environment_state(env: gymnasium.Env, state: dict[str, Any]) -> bool:
 
 
 def _resumable(env: gymnasium.Env) -> Resumable | None:
-    return layer_of(env, Resumable)  # type: ignore[type-abstract]
+    return layer_of(env, Resumable)
 
 
 def _time_limits(env: gymnasium.Env) -> Iterator[TimeLimit]:

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from nearsym.runs.config import TaskConfig, to_plain
+from nearsym.runs.config import to_plain
 from nearsym.runs.presets import preset_config
+from nearsym.tasks.registry import find_task
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.log import read_metrics
 
@@ -33,10 +34,10 @@ def config_of(kind: str) -> dict[str, Any]:
     """180 steps, twice the replay and, but for trading, more than an episode, with a checkpoint
     every 12."""
     task, obs, agent, replay = KINDS[kind]
-    config = preset_config("smoke", TaskConfig(name=task, obs=obs, noise=0.0), agent, "approx")
-    if obs == "pixels":
-        config = replace(config, task=replace(config.task, noise=0.02))
-    repeat = 1 if task == "trading" else config.task.action_repeat
+    options = {} if obs is None else {"obs": obs}
+    options |= {"noise": 0.02} if obs == "pixels" else {}
+    config = preset_config("smoke", find_task(task, **options), agent, "approx")
+    repeat = config.task.frames_per_step
     training = replace(
         config.training,
         frames=180 * repeat,
@@ -52,7 +53,7 @@ def config_of(kind: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Left:
-    """What a command left: exit code (−9: killed), both streams, calls of functions in the loop."""
+    """What a stage left: exit code (−9: killed), both streams, calls of functions in the loop."""
 
     code: int
     out: str
@@ -75,20 +76,30 @@ class Runs:
 
     def start(self, name: str = "run", **stage: Any) -> dict[str, Any]:
         """The stage of a driver that starts a run."""
-        command = ["train", self.config["task"]["name"], "--out", str(self.folder(name))]
-        return self._stage(name, command, stage) | {"config": self.config}
+        return self.resume(name, **stage) | {"config": self.config}
 
     def resume(self, name: str = "run", **stage: Any) -> dict[str, Any]:
         """The stage of a driver that goes on with one."""
-        return self._stage(name, ["train", "--resume", str(self.folder(name))], stage)
+        folder = str(self.folder(name))
+        return {"folder": folder, "run": folder} | stage
 
-    def _stage(self, name: str, command: list[str], stage: dict[str, Any]) -> dict[str, Any]:
-        return {"folder": str(self.folder(name)), "command": command} | stage
+    def start_by_command(self, name: str = "run", **stage: Any) -> dict[str, Any]:
+        """The stage of a driver that has the command start a run."""
+        settings = self.place / "settings.json"
+        settings.write_text(json.dumps(self.config))
+        words = ["train", "--config", str(settings), "--out", str(self.folder(name))]
+        return self.resume(name, **stage) | {"command": words}
+
+    def resume_by_command(self, name: str = "run", **stage: Any) -> dict[str, Any]:
+        """The stage of a driver that has the command go on with one."""
+        words = ["train", "--resume", str(self.folder(name))]
+        return self.resume(name, **stage) | {"command": words}
 
     def command(self, *stages: dict[str, Any]) -> list[str]:
         """What makes a driver work through some stages."""
         driver = Path(__file__).with_name("driver.py")
-        return [sys.executable, str(driver), json.dumps(stages), self.config["task"]["obs"] or ""]
+        seen = self.config["task"].get("obs", "window")
+        return [sys.executable, str(driver), json.dumps(stages), seen]
 
     def drive(self, *stages: dict[str, Any]) -> list[Left]:
         """Let the stages happen one after the other; none may end in a traceback."""

@@ -1,9 +1,10 @@
-"""Calls the command `nearsym` several times, each time in a process of its own, and lets something
-happen at a chosen moment of each: a kill, a signal, a disk that fills.
+"""Starts and resumes runs, each time in a process of its own, and lets something happen at a chosen
+moment of each: a kill, a request to stop, a disk that fills.
 
 The arguments are a JSON list of stages and what the agents see (pixels or state); the answer, on
-standard output, is a list of what the stages left. A moment is counted in calls of functions after
-a given one was entered, so that it does not depend on how fast the machine is.
+standard output, is a list of what the stages left. A stage is a call of the library, or one of the
+command `nearsym` where it has a `command`. A moment is counted in calls of functions after a given
+one was entered, so that it does not depend on how fast the machine is.
 """
 
 import ctypes
@@ -15,11 +16,14 @@ import resource
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 NOBODY = 65534
 NEVER = 10**18
 CALLS = "calls made: "
+STOP: list[bool] = []
+"""Filled where somebody asks the run to stop."""
 
 
 class Moment:
@@ -63,6 +67,7 @@ def actions(folder):
     """What can happen to a run in `folder`, by name."""
     return {
         "kill": kill,
+        "stop": lambda: STOP.append(True),
         "terminate": lambda: os.kill(os.getpid(), signal.SIGTERM),
         "interrupt": lambda: os.kill(os.getpid(), signal.SIGINT),
         "vanish": lambda: os.rename(folder, f"{folder}-gone"),
@@ -139,12 +144,7 @@ def without_opengl():
 
 def prepared(stage):
     """Set the scene of a stage; returns the moment that counts its calls."""
-    from nearsym.cli import train
-    from nearsym.runs.config import from_plain
-
     os.environ.update(stage.get("environment", {}))
-    if "config" in stage:  # settings that have no option, such as many checkpoints
-        train.configure = lambda args: from_plain(stage["config"])
     if not stage.get("opengl", True):
         without_opengl()
     if "clock" in stage:
@@ -154,18 +154,43 @@ def prepared(stage):
     return Moment(given["function"], act, entry=given.get("entry", 1), after=given.get("after", 0))
 
 
-def child(stage, streams):
-    """A process that runs one command; returns its exit code."""
+def call(stage):
+    """Start or resume a run by the library; the exit code that the command would have."""
+    from nearsym.errors import RunError, UsageError
+    from nearsym.runs.config import from_plain
+    from nearsym.runs.run import Run, start_run
+
+    warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
+    folder = Path(stage["run"])
+    try:
+        if "config" in stage:
+            start_run(from_plain(stage["config"]), folder, stop_requested=lambda: bool(STOP))
+        else:
+            Run(folder).resume(stop_requested=lambda: bool(STOP))
+    except (UsageError, RunError) as error:
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    return 0
+
+
+def command(words):
+    """Call the command; its exit code."""
     from nearsym.cli.main import main
 
+    try:
+        main(words)
+    except SystemExit as end:
+        return end.code
+
+
+def child(stage, streams):
+    """A process that works through one stage; returns its exit code."""
     for number, stream in zip((1, 2), streams, strict=True):
         os.dup2(stream, number)
     moment = prepared(stage)
     moment.watch()
     try:
-        main(stage["command"])
-    except SystemExit as end:
-        return end.code
+        return command(stage["command"]) if "command" in stage else call(stage)
     finally:
         sys.setprofile(None)
         print(f"{CALLS}{moment.calls}", file=sys.stderr, flush=True)
@@ -177,7 +202,7 @@ def run(stage):
     pipes = [os.pipe(), os.pipe()]
     pid = os.fork()
     if pid == 0:
-        code = 70  # an error that `main` let through; its traceback is on standard error
+        code = 70  # an error that was let through; its traceback is on standard error
         try:
             code = child(stage, [write for _, write in pipes])
         except BaseException:

@@ -116,7 +116,7 @@ def test_the_one_before_is_used_with_a_warning(kind, cut, whole):
     before = checkpoints(place, "cut")[1].name
     for (damage, text), left in zip(DAMAGES.items(), lefts, strict=True):
         assert left.code == 0, left.err
-        (warning,) = [line for line in left.err.splitlines() if line.startswith("nearsym: ")]
+        (warning,) = left.err.splitlines()
         assert text in warning, damage
         assert warning.endswith(f"Using the checkpoint before it, {before}.")
         place.outcome(damage.__name__).assert_equal(whole(kind)[0])
@@ -132,7 +132,7 @@ def test_none_left_is_a_clear_error(cut):
     metrics = (place.folder("cut") / "metrics.jsonl").read_bytes()
     (left,) = place.drive(place.resume("cut"))
     assert left.code == 2
-    assert left.err.startswith("nearsym: No checkpoint in ")
+    assert left.err.startswith("No checkpoint in ")
     assert left.err.endswith("Restore the folder from a copy, or start a new run.\n")
     assert left.err.count("it was refused and nothing in it ran") == 2
     assert not canary.exists()

@@ -63,7 +63,7 @@ def test_kills_while_a_run_is_made_and_before_its_first_checkpoint(kind, runs, w
     lefts = place.drive(*stages, place.start(), place.resume())
     assert [left.code for left in lefts] == [-9, 2, -9, 2, 0]
     assert "is no run: it has no config.json" in lefts[1].err
-    assert "exists already. Continue it with --resume" in lefts[3].err
+    assert "exists already. Continue it with `resume=" in lefts[3].err
     place.outcome().assert_equal(whole(kind)[0])
 
 
@@ -72,7 +72,7 @@ def test_kills_while_a_run_is_made_and_before_its_first_checkpoint(kind, runs, w
 def test_kills_during_a_resume(kind, runs, whole):
     moments = [
         {"function": LOOP, "after": whole(kind)[1] // 2},
-        {"function": "nearsym.runs.run._build"},
+        {"function": "nearsym.runs.build.build_agent"},
         {"function": "nearsym.training.storage.SegmentLog.restore", "after": 40},
         {"function": "nearsym.training.log.RunLog.__init__", "after": 20},
         {"function": "nearsym.training.loop.Trainer.load_state_dict", "after": 200},

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from nearsym.runs.config import TaskConfig, to_plain
+from nearsym.runs.config import to_plain
 from nearsym.runs.presets import preset_config
+from nearsym.tasks.registry import find_task
 
 EARLY, LATE = 20_000, 200_000
 SIZE = 64  # numbers in an observation
@@ -53,11 +54,13 @@ class Noise(gymnasium.Env):
 
 RUN = """
 import json, sys
+from dataclasses import replace
 from pathlib import Path
 import noise
 from nearsym.agents.sac import SAC
 from nearsym.runs.config import from_plain
-from nearsym.runs.run import start
+from nearsym.runs.run import start_run
+from nearsym.tasks.registry import find_task
 
 act = SAC.act
 
@@ -67,7 +70,8 @@ def quick_act(agent, obs, *, step):  # to spare time: the network decides at eve
 
 
 SAC.act = quick_act
-start(from_plain(json.loads(sys.argv[1])), Path("run"))
+config = from_plain(json.loads(sys.argv[1]))
+start_run(replace(config, task=find_task(noise.Noise)), Path("run"))
 print(json.dumps(sorted(noise.SIZES.values())))
 """
 
@@ -75,7 +79,7 @@ print(json.dumps(sorted(noise.SIZES.values())))
 @pytest.mark.slow
 @pytest.mark.parametrize(("replay", "capacity"), [("disk", 5_000), ("memory", 300_000)])
 def test_memory_is_flat(replay, capacity, tmp_path):
-    config = preset_config("smoke", TaskConfig(name="noise:Noise"), "sac", "none")
+    config = preset_config("smoke", find_task("noise:Noise"), "sac", "none")
     training = replace(
         config.training,
         frames=LATE,

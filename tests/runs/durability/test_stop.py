@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,19 +14,37 @@ ROLLOUTS = "nearsym.training.evaluate.rollouts"
 KINDS = ["state, sac, disk", "pixels, drqv2, memory"]
 
 
+def moments_of(calls, *acts):
+    """Two in the loop and two in an evaluation, taking turns."""
+    places = [(LOOP, calls // 5), (LOOP, calls // 4), (ROLLOUTS, 9000), (ROLLOUTS, 9000)]
+    return [
+        {"act": acts[i % len(acts)], "function": function, "after": after}
+        for i, (function, after) in enumerate(places)
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_signals_end_a_run_with_a_checkpoint(kind, runs, whole):
-    place, calls = runs(kind), whole(kind)[1]
-    moments = [
-        {"act": "terminate", "function": LOOP, "after": calls // 5},
-        {"act": "interrupt", "function": LOOP, "after": calls // 4},
-        {"act": "terminate", "function": ROLLOUTS, "after": 9000},
-        {"act": "interrupt", "function": ROLLOUTS, "after": 9000},
-    ]
-    first, *later = moments
+def test_a_request_ends_a_run_with_a_checkpoint(kind, runs, whole):
+    place = runs(kind)
+    first, *later = moments_of(whole(kind)[1], "stop")
     stages = [place.start(moment=first), *(place.resume(moment=moment) for moment in later)]
     *stopped, last = place.drive(*stages, place.resume())
+    for left in stopped:
+        assert (left.code, left.out) == (1, "")
+        assert re.fullmatch(r"Stopped and saved at frame \d+\.\n", left.err)
+    assert (last.code, last.out, last.err) == (0, "", "")
+    place.outcome().assert_equal(whole(kind)[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_signals_end_a_command_with_a_checkpoint(kind, runs, whole):
+    place = runs(kind)
+    first, *later = moments_of(whole(kind)[1], "terminate", "interrupt")
+    stages = [place.start_by_command(moment=first)]
+    stages += [place.resume_by_command(moment=moment) for moment in later]
+    *stopped, last = place.drive(*stages, place.resume_by_command())
     for left in stopped:
         assert left.code == 1
         assert left.last_line().startswith("nearsym: Stopped and saved at frame ")
@@ -59,8 +78,8 @@ def test_one_process_at_a_time(runs, whole):
     assert killed["code"] == -9
     assert [left.code for left in refused] == [2, 2]
     assert refused[0].err == (
-        f"nearsym: Another process (pid {pid}) is writing to {folder}. "
-        "Wait for it or stop it, or choose another folder with --out.\n"
+        f"Another process (pid {pid}) is writing to {folder}. "
+        "Wait for it or stop it, or choose another `out`.\n"
     )
     (resumed,) = place.drive(place.resume())
     assert resumed.code == 0

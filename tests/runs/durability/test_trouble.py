@@ -43,7 +43,6 @@ def assert_stops_and_goes_on(place, whole, kind, act, reason):
     *troubled, last = place.drive(*stages)
     for left in troubled:
         assert left.code == 1, left.err
-        assert left.last_line().startswith("nearsym: ")
         assert f"failed in {place.folder('run')}" in left.last_line()
         assert f": {reason}, then resume the run" in left.last_line()
         assert left.last_line().endswith("the last checkpoint is intact.")
@@ -102,7 +101,7 @@ def test_starting_or_resuming_where_nobody_may_write(runs, whole):
     for left, doing in ((new, "Making the folder"), (again, "Locking the run")):
         assert left.code == 1
         assert left.err.count("\n") == 1
-        assert left.err.startswith(f"nearsym: {doing} failed in {place.place}")
+        assert left.err.startswith(f"{doing} failed in {place.place}")
         assert "the folder may not be written to. Change its permissions, then try" in left.err
     assert last.code == 0
     place.outcome().assert_equal(whole(kind)[0])
@@ -134,7 +133,7 @@ def test_resuming_without_opengl(runs, whole):
         missing, ("off (none was found", "egl (its library is", "off (none"), strict=True
     ):
         assert left.code == 2
-        assert left.err.startswith(f"nearsym: OpenGL does not start with MUJOCO_GL={reason}")
+        assert left.err.startswith(f"OpenGL does not start with MUJOCO_GL={reason}")
         assert "apt-get install libegl1" in left.err
         assert left.err.count("\n") == 1
     for path in place.folder("copy").rglob("*.*"):

@@ -1,23 +1,22 @@
 """A control task as a value."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 import gymnasium
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import unknown_name
 from nearsym.tasks.control.domain import Domain
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.variants import parse_variant
-from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
+from nearsym.tasks.task import Part, PixelsOrState, Settings
 
 OBSERVATIONS = ("pixels", "state")
-_OF_IMAGES = ("size", "frame_stack", "noise", "background")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControlTask(PlainEvaluation):
+class ControlTask(PixelsOrState):
     """One of the four control tasks, with its variant and its form of observation.
 
     >>> ControlTask(name="cartpole-swingup", variant="wear=0.5", obs="state").make().action_space
@@ -27,6 +26,7 @@ class ControlTask(PlainEvaluation):
     kind: ClassVar[str] = "control"
     agents: ClassVar[tuple[str, ...]] = ("drqv2", "sac")
     rounds_away: ClassVar[bool] = False
+    of_images: ClassVar[tuple[str, ...]] = ("size", "frame_stack", "noise", "background")
 
     name: str
     """acrobot-swingup, cartpole-swingup, ball_in_cup-catch or reacher-hard"""
@@ -61,30 +61,13 @@ class ControlTask(PlainEvaluation):
         return self.action_repeat
 
     @property
-    def stacked(self) -> int:
-        return self.frame_stack if self._images else 1
-
-    @property
-    def _images(self) -> bool:
+    def images(self) -> bool:
         return self.obs != "state"
-
-    def traits(self) -> Traits:
-        return Traits(images=self._images, symmetric=True)
 
     def suited_to(self, agent: str | None) -> Self:
         if self.obs is not None:
             return self
         return replace(self, obs="state" if agent == "sac" else "pixels")
-
-    def check_given(self, names: Collection[str]) -> None:
-        for name in _OF_IMAGES:
-            if name in names and not self._images:
-                raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
-
-    def with_noise(self, noise: float) -> Self:
-        if not self._images:
-            raise UsageError("`noise` is noise on images; this run does not see pixels.")
-        return replace(self, noise=noise)
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
         """The environment; every part is the same task."""

@@ -1,20 +1,16 @@
 """The craft as a task."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 import gymnasium
 
-from nearsym.errors import UsageError
 from nearsym.tasks.craft.variants import parse_variant
-from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
-
-_OF_IMAGES = ("size", "frame_stack", "noise")
+from nearsym.tasks.task import Part, PixelsOrState, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class CraftTask(PlainEvaluation):
+class CraftTask(PixelsOrState):
     """A craft in the plane whose thrusters may be mounted askew: learned in a minute.
 
     >>> CraftTask(variant="tilt=75").make().unwrapped.symmetry.group
@@ -41,27 +37,10 @@ class CraftTask(PlainEvaluation):
     def __post_init__(self) -> None:
         parse_variant(self.variant)
 
-    @property
-    def stacked(self) -> int:
-        return self.frame_stack if self.obs == "pixels" else 1
-
-    def traits(self) -> Traits:
-        return Traits(images=self.obs == "pixels", symmetric=True)
-
     def suited_to(self, agent: str | None) -> Self:
         if self.obs is not None:
             return self
         return replace(self, obs="pixels" if agent == "drqv2" else "state")
-
-    def check_given(self, names: Collection[str]) -> None:
-        for name in _OF_IMAGES:
-            if name in names and self.obs != "pixels":
-                raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
-
-    def with_noise(self, noise: float) -> Self:
-        if self.obs != "pixels":
-            raise UsageError("`noise` is noise on images; this run does not see pixels.")
-        return replace(self, noise=noise)
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:
         """The environment; every part is the same task."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearsym.measures.intervals import student_interval
-from nearsym.tasks.task import Policy, play
+from nearsym.tasks.task import Playing, Policy, play
 from nearsym.tasks.trading.baselines import hold
 from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.portfolio import Track
@@ -35,7 +35,7 @@ def evaluate_shuffled(
     for world in range(seed, seed + worlds):
         table = shuffled_returns(env.table, env.split, world)
         shuffled = task.make_on(table, "test", jumps="accept")
-        (episode,) = play(policy, shuffled, episodes=1, seed=world, sample=True, keep_infos=True)
+        (episode,) = play(policy, shuffled, Playing(1, world, sample=True), keep_infos=True)
         traded = Track.from_infos("agent", episode.infos)
         gap = _before_fees(traded) - _before_fees(held_uniformly(shuffled))
         excess.append(100 * gap / env.initial_cash)

@@ -1,6 +1,6 @@
 """The trading task as a value."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -9,7 +9,7 @@ import gymnasium
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TIME_KINDS
-from nearsym.tasks.task import Part, Policy, Settings, Traits, play, returns_of
+from nearsym.tasks.task import Part, Playing, Policy, Settings, Traits, play, returns_of
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv, make_trading
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
@@ -141,25 +141,15 @@ class TradingTask:
         }
         return _with_foresight(chosen) if self.foresight else chosen
 
-    def evaluate(
-        self,
-        policy: Policy,
-        env: gymnasium.Env,
-        *,
-        label: str,
-        episodes: int,
-        seed: int,
-        sample: bool,
-        on_step: Callable[[], None],
-        on_episode: Callable[[Episode], None],
-    ) -> dict[str, Any]:
+    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
         """Returns of the sampled policy, the daily value and costs of every episode, and the
         baselines beside it; the mean policy is an extra row."""
-        infos: dict[str, Any] = {"seed": seed, "keep_infos": True, "on_step": on_step}
-        played = play(policy, env, episodes=episodes, sample=True, on_episode=on_episode, **infos)
-        (mean_policy,) = play(policy, env, episodes=1, sample=False, **infos)
+        played = play(policy, env, playing._replace(sample=True), keep_infos=True)
+        once = Playing(1, playing.seed, on_step=playing.on_step)
+        (mean_policy,) = play(policy, env, once, keep_infos=True)
         market = _market(env)
-        name = label if label == "none" else f"{label} {market.symmetry.kind}"
+        model = playing.label
+        name = model if model == "none" else f"{model} {market.symmetry.kind}"
         return returns_of(played) | _portfolio(name, market, played, mean_policy)
 
 
