@@ -20,6 +20,7 @@ from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.lattice import subgroups
 from nearsym.measures.cosets import between
 from nearsym.measures.what_is_left import left_over
+from nearsym.tasks.craft.variants import parse_variant
 
 D1, D2, D4 = dihedral(1), dihedral(2), dihedral(4)
 C4 = D4.elements[:4]
@@ -52,9 +53,14 @@ def names(group, subgroup):
     return tuple(group.elements[g] for g in subgroup)
 
 
-def test_the_tilted_craft_keeps_its_rotations():
+@pytest.mark.parametrize("variant", ["tilt=75", "wind", "worn"])
+def test_trained_crafts_tell_what_their_dynamics_keep(variant):
+    kept = parse_variant(variant).dynamics.keeps(D4)
+    assert left_over(CRAFT[variant], D4).left == names(D4, kept)
+
+
+def test_first_layers_tell_of_the_rotations():
     found = left_over(CRAFT["tilt=75"], D4)
-    assert found.left == C4
     assert found.over_layers.reason.startswith("C4 {e, rot90, rot180, rot270} is left of D4")
     for layer in ("actor.body.layers.0", "critic.bodies.0.layers.0", "critic.bodies.1.layers.0"):
         assert found.layers[layer].left == C4
