@@ -30,7 +30,7 @@ def asked(monkeypatch):
 
 
 def test_json(command, asked):
-    result = command("bench", "env", "--threads", 1, "--quick", "--json")
+    result = command("bench", "trading", "--threads", 1, "--quick", "--json")
     assert result.code == 0
     assert result.json == {"rows": ROWS}
     assert asked == [(1, True)]
