@@ -76,7 +76,7 @@ def trained(kind: str, model: str):
 
 
 @pytest.mark.parametrize("kind", ["drqv2", "sac"])
-@pytest.mark.parametrize("model", ["none", "exact", "approx"])
+@pytest.mark.parametrize("model", ["none", "exact", "approx", "augment", "mirror"])
 def test_follows_the_observation(kind, model):
     obs = np.array([[-0.8], [0.8]], np.float32)
     actions = trained(kind, model).policy(obs)
@@ -108,6 +108,8 @@ def pictures(sides, size):
         ("rpp", "group", 37),
         ("approx", "steerable", 37),
         ("sit", "group", 40),
+        ("augment", "group", 37),
+        ("mirror", "group", 37),
     ],
 )
 def test_follows_what_pictures_show(model, layers, size):

@@ -23,7 +23,7 @@ def critic_step(agent, batch):
 def actor_step(agent, batch):
     features = agent.networks.encoder(batch.obs).detach()
     extra = (0.2,) if hasattr(agent, "std") else ()
-    return agent._update_actor(features, *extra)
+    return agent._update_actor(batch.obs, features, *extra)
 
 
 @any_agent
@@ -249,8 +249,8 @@ def test_the_mean_policy_draws_nothing(agent, pixels, make_agent, make_batch):
 def test_vectors_are_not_augmented_and_images_are(make_agent, make_batch):
     learner = make_agent("drqv2", pixels=True)
     vectors, images = make_batch().obs, make_batch(pixels=True).obs
-    assert learner._augment(vectors) is vectors
-    assert not torch.equal(learner._augment(images), images)
+    assert learner._shifted(vectors) is vectors
+    assert not torch.equal(learner._shifted(images), images)
 
 
 def test_drqv2_noise_falls_along_its_schedule(make_agent):

@@ -2,7 +2,7 @@
 
 import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -162,6 +162,19 @@ class Learner(Generic[Config]):
             name: adam(config.learning_rate, module) for name, module in networks.parts.items()
         }
 
+    def taken(self, batch: Batch) -> Batch:
+        """A batch where this learner computes, its samples moved if the model learns so."""
+        batch = self.compute.here(batch)
+        moves = self.networks.moves
+        if moves is None:
+            return batch
+        elements = moves.draw(len(batch.obs), self.generator)
+        return batch._replace(
+            obs=moves.observations(batch.obs, elements),
+            action=moves.actions(batch.action, elements),
+            next_obs=moves.observations(batch.next_obs, elements),
+        )
+
     def encode(self, obs: Tensor) -> Tensor:
         """Features of a batch of observations, where and how this learner computes."""
         return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
@@ -172,6 +185,22 @@ class Learner(Generic[Config]):
         loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
         minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
         return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+
+    def mirror_loss(
+        self, obs: Tensor, mean: Tensor, mean_of: Callable[[Tensor], Tensor]
+    ) -> Tensor | float:
+        """Weighted ‖gπ(s) − π(gs)‖² with a g other than e for each sample; `mean` is π(s).
+
+        Both sides learn (Yu et al. 2018); the encoder does not, as in the rest of the actor's loss.
+        """
+        moves, strength = self.networks.moves, self.networks.mirror_strength
+        if moves is None or not strength:
+            return 0.0
+        elements = moves.draw(len(obs), self.generator, identity=False)
+        with torch.no_grad():
+            features = self.encode(moves.observations(obs, elements))
+        difference = moves.actions(mean, elements) - mean_of(features)
+        return strength * difference.square().sum(-1).mean()
 
     def follow_critic(self) -> None:
         """Move the target critic a fraction `target_tau` towards the critic."""

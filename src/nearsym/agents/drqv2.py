@@ -92,29 +92,32 @@ class DrQV2(Learner[DrQV2Config]):
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, then one on the actor."""
-        batch = self.compute.here(batch)
+        batch = self.taken(batch)
         std = self.std(step)
-        features = self.encode(self._augment(batch.obs))
+        obs = self._shifted(batch.obs)
+        features = self.encode(obs)
         metrics = self._update_critic(features, batch, std)
-        metrics |= self._update_actor(features.detach(), std)
+        metrics |= self._update_actor(obs, features.detach(), std)
         self.follow_critic()
         return metrics
 
     def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:
         with torch.no_grad():
-            next_features = self.encode(self._augment(batch.next_obs))
+            next_features = self.encode(self._shifted(batch.next_obs))
             next_action = self._noisy(self._mean(next_features), std)
             next_q = self.target_critic(next_features, next_action)
             target = clipped_double_q_target(batch.reward, batch.discount, next_q)
 
         return self.fit_critic(features, batch.action, target)
 
-    def _update_actor(self, features: Tensor, std: float) -> dict[str, Tensor]:
+    def _update_actor(self, obs: Tensor, features: Tensor, std: float) -> dict[str, Tensor]:
         before_tanh = self.networks.actor(features)
-        action = self._noisy(torch.tanh(before_tanh), std)
+        mean = torch.tanh(before_tanh)
+        action = self._noisy(mean, std)
         with frozen(self.networks.critic):
             q = self.networks.critic(features, action)
         loss = -q.amin(dim=0).mean() + self.networks.actor_penalty()
+        loss = loss + self.mirror_loss(obs, mean, self._mean)
         saturation = before_tanh.square().mean()
         if self.config.saturation_penalty:
             loss = loss + self.config.saturation_penalty * saturation
@@ -128,7 +131,7 @@ class DrQV2(Learner[DrQV2Config]):
         noise = normal_like(mean, self.generator)
         return truncated_normal_sample(mean, std, noise, self.config.noise_clip)
 
-    def _augment(self, obs: Tensor) -> Tensor:
+    def _shifted(self, obs: Tensor) -> Tensor:
         if obs.dtype != torch.uint8:
             return obs
         shifts = draw_shifts(len(obs), self.config.shift_pad, self.generator)

@@ -95,10 +95,10 @@ class SAC(Learner[SACConfig]):
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
-        batch = self.compute.here(batch)
+        batch = self.taken(batch)
         features = self.encode(batch.obs)
         metrics = self._update_critic(features, batch)
-        metrics |= self._update_actor(features.detach())
+        metrics |= self._update_actor(batch.obs, features.detach())
         self.follow_critic()
         return metrics
 
@@ -112,11 +112,13 @@ class SAC(Learner[SACConfig]):
 
         return self.fit_critic(features, batch.action, target)
 
-    def _update_actor(self, features: Tensor) -> dict[str, Tensor]:
-        action, log_prob = self._sample(features)
+    def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
+        mean, log_std = self.networks.actor(features)
+        action, log_prob = squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
         with frozen(self.networks.critic):
             q = self.networks.critic(features, action).amin(dim=0)
         loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
+        loss = loss + self.mirror_loss(obs, torch.tanh(mean), self._mean)
         minimise(loss, self.optimisers["actor"])
         entropy = -log_prob.detach().mean()
         self._update_temperature(entropy, action.shape[-1])
@@ -136,6 +138,9 @@ class SAC(Learner[SACConfig]):
     def temperature(self) -> Tensor:
         """α as it is now."""
         return self.log_temperature.detach().exp()
+
+    def _mean(self, features: Tensor) -> Tensor:
+        return torch.tanh(self.networks.actor(features)[0])
 
     def _policy(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         return self.networks.actor(self.encode(obs))

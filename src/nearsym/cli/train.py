@@ -39,7 +39,7 @@ class Train:
 
     task: Positional[str | None] = None
     """a task (see `nearsym tasks`), a Gymnasium id, or module:factory"""
-    model: Literal["none", "exact", "approx", "rpp", "sit"] | None = None
+    model: Literal["none", "exact", "approx", "rpp", "sit", "augment", "mirror"] | None = None
     """how the networks use the symmetry (default: approx where the task declares one)"""
     agent: Literal["drqv2", "sac"] | None = None
     """the algorithm (default: drqv2 for images, sac otherwise)"""

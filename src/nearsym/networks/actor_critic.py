@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
+from nearsym.networks.moves import RandomMoves
+
 
 def no_penalty() -> Tensor | float:
     """No regularisation."""
@@ -26,6 +28,10 @@ class ActorCritic:
     """Added to the actor's loss: a prior on its weights."""
     critic_penalty: Callable[[], Tensor | float] = field(default=no_penalty)
     """Added to the critic's loss: a prior on the weights of critic and encoder."""
+    moves: RandomMoves | None = None
+    """How the samples of a batch are moved before they are learned from; None leaves them."""
+    mirror_strength: float = 0.0
+    """Weight of ‖gπ(s) − π(gs)‖² in the actor's loss."""
 
     @property
     def parts(self) -> dict[str, nn.Module]:

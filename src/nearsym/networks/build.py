@@ -17,7 +17,8 @@ from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
-from nearsym.networks.kit import MODELS, Kit, make_kit
+from nearsym.networks.kit import MODELS, TAUGHT, Kit, make_kit
+from nearsym.networks.moves import RandomMoves
 from nearsym.networks.sit import SiTEncoder
 from nearsym.networks.window import FlatEncoder, TemporalEncoder, window_encoder
 
@@ -30,7 +31,7 @@ class NetworkConfig:
     the number of parameters (paper, Appendix D.1.1)."""
 
     model: str = "approx"
-    """none, exact, approx, rpp or sit."""
+    """none, exact, approx, rpp, sit, augment or mirror."""
     layers: str = "group"
     """Convolutions of the pixel encoder: group or steerable."""
     filters: int = 1
@@ -53,6 +54,8 @@ class NetworkConfig:
     """Width of the encoding of a window of days."""
     spread_strength: float = 0.0
     """Penalty on the spread of relaxed weights."""
+    mirror_strength: float = 1.0
+    """Weight of the loss that pulls π(gs) to gπ(s), for the model mirror."""
     rpp_actor: tuple[float, float] = (1e-6, 1e-6)
     """RPP priors on the actor: strengths for the exact and for the free weights."""
     rpp_critic: tuple[float, float] = (0.0, 0.0)
@@ -100,7 +103,13 @@ def build_actor_critic(
         action_size=action.size,
         actor_penalty=_penalty(config, config.rpp_actor, actor),
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
+        moves=_moves(symmetry, config.model),
+        mirror_strength=config.mirror_strength if config.model == "mirror" else 0.0,
     )
+
+
+def _moves(symmetry: Symmetry | TimeSymmetry, model: str) -> RandomMoves | None:
+    return RandomMoves(symmetry) if model in TAUGHT and isinstance(symmetry, Symmetry) else None
 
 
 def _kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
@@ -147,7 +156,7 @@ def _pixel_encoder(
 ) -> PixelEncoder | SiTEncoder:
     if config.model == "sit":
         return SiTEncoder(_side(obs_shape), obs_shape[2])
-    if kit.group.order > 1:
+    if kit.group.order > 1 or config.model in TAUGHT:
         _check_image_action(symmetry)
     channels = narrowed(config.channels, kit.group, config.channel_multiple)
     return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels)

@@ -23,7 +23,11 @@ from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.steerable import SteerableConv2d
 from nearsym.layers.temporal import TemporalReadout, TranslationConv1d
 
-MODELS = ("none", "exact", "approx", "rpp", "sit")
+MODELS = ("none", "exact", "approx", "rpp", "sit", "augment", "mirror")
+TAUGHT = ("augment", "mirror")
+"""The networks of `none`; what symmetry they have comes from the samples they learn from."""
+PLAIN = ("none", "sit", *TAUGHT)
+"""The models whose layers know no group."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,14 @@ def make_kit(
     filters: int = 1,
     relax: str = "input",
 ) -> Kit:
-    """The kit of a model over a group; `none` and `sit` work over the trivial group."""
+    """The kit of a model over a group; the plain models work over the trivial group."""
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
     if layers not in ("group", "steerable"):
         raise unknown_name("kind of layers", layers, ("group", "steerable"))
     if filters != 1 and model != "approx":
         raise UsageError(f"`filters` belongs to the model approx, not to {model}.")
-    if model in ("none", "sit"):
+    if model in PLAIN:
         group = trivial()
     relaxed = model == "approx"
     options: dict[str, Any] = {"relaxed": True, "filters": filters} if relaxed else {}
@@ -133,6 +137,11 @@ def make_time_kit(
         raise unknown_name("model", model, MODELS)
     if model == "sit":
         raise UsageError("The model sit reads pixels; a window of days takes another model.")
+    if model in TAUGHT:
+        raise UsageError(
+            f"The model {model} moves samples by the elements of a finite group; none acts "
+            "on a window of days, whose borders cut every shift. Use another model."
+        )
     if model == "none":
         return None
     relaxed = model == "approx"

@@ -17,12 +17,13 @@ from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
 from nearsym.networks.build import build_actor_critic
+from nearsym.networks.kit import PLAIN, TAUGHT
 from nearsym.runs.config import RunConfig
 from nearsym.tasks.custom import own_spaces
 from nearsym.training.replay import Replay
 
 STREAMS = ("networks", "agent", "replay", "environment", "evaluation")
-_FREE = ("none", "sit")
+_FREE = tuple(model for model in PLAIN if model not in TAUGHT)
 """The models that need no declared symmetry."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError
+from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
@@ -77,7 +78,9 @@ def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> 
     for name in ("filters", "relax"):
         if name in given and model != "approx":
             raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
-    if steerable and model in ("none", "sit"):
+    if "mirror_strength" in given and model != "mirror":
+        raise UsageError(f"`mirror_strength` belongs to the model mirror, not to {model}.")
+    if steerable and model in PLAIN:
         raise UsageError(f"`layers='steerable'` needs a group; the model {model} has none.")
     if steerable and "relax" in given:
         raise UsageError("`relax` is about group layers; steerable ones are relaxed in one way.")

@@ -1,0 +1,55 @@
+"""Samples moved by random elements: symmetry taught by example instead of built in."""
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from nearsym.groups.action import Action
+from nearsym.groups.representation import Representation, constant_like
+from nearsym.groups.symmetry import Symmetry
+
+
+class RandomMoves:
+    """Moves each sample of a batch by an element of its own.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> mirror = dihedral(1)
+    >>> moves = RandomMoves(Symmetry(observation=2 * mirror.sign(), action=mirror.sign()))
+    >>> moves.actions(torch.tensor([[1.0], [1.0]]), torch.tensor([0, 1])).flatten().tolist()
+    [1.0, -1.0]
+    """
+
+    def __init__(self, symmetry: Symmetry):
+        self.symmetry = symmetry
+
+    def draw(
+        self, batch: int, generator: torch.Generator, *, identity: bool = True
+    ) -> Int[Tensor, " batch"]:
+        """One element for each sample, uniformly over the group, or over all but the identity."""
+        first = 0 if identity else min(1, self.symmetry.group.order - 1)
+        order = self.symmetry.group.order
+        device = generator.device
+        return torch.randint(first, order, (batch,), generator=generator, device=device)
+
+    def observations(
+        self, obs: Shaped[Tensor, "batch *shape"], elements: Int[Tensor, " batch"]
+    ) -> Shaped[Tensor, "batch *shape"]:
+        """Each observation moved by its element."""
+        return _move(self.symmetry.observation, obs, elements)
+
+    def actions(
+        self, actions: Float[Tensor, "batch action"], elements: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch action"]:
+        """Each action moved by its element."""
+        return _move(self.symmetry.action, actions, elements)
+
+
+def _move(action: Action, x: Tensor, elements: Tensor) -> Tensor:
+    if isinstance(action, Representation):
+        matrices = constant_like(action.matrices, x)
+        return torch.bmm(matrices[elements], x.unsqueeze(-1)).squeeze(-1)
+    moved = x
+    for g in range(1, action.group.order):
+        mine = (elements == g).view(-1, *(1 for _ in x.shape[1:]))
+        moved = torch.where(mine, action.act(g, x), moved)
+    return moved
