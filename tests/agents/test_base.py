@@ -1,57 +1,21 @@
 """The steps every update is made of."""
 
-import pytest
 import torch
 from torch import nn
 
-from nearsym.agents.base import Compute, adam, frozen, minimise, normal_like, polyak_
+from nearsym.agents.base import Compute, adam, normal_like
 
 
-def test_polyak_moves_a_fraction(dtype):
-    target, source = nn.Linear(3, 2).to(dtype), nn.Linear(3, 2).to(dtype)
-    expected = 0.9 * target.weight + 0.1 * source.weight
-    kept = source.weight.clone()
-    polyak_(target, source, 0.1)
-    assert torch.allclose(target.weight, expected)
-    assert torch.equal(source.weight, kept)
-    polyak_(target, source, 1.0)
-    assert torch.equal(target.bias, source.bias)
-
-
-def test_frozen_lets_gradients_through_and_keeps_none():
-    module, x = nn.Linear(2, 1), torch.ones(1, 2, requires_grad=True)
-    with frozen(module):
-        y = module(x).sum()
-    y.backward()
-    assert torch.equal(x.grad, module.weight.detach())
-    assert module.weight.grad is None
-    assert module.weight.requires_grad
-
-
-def test_frozen_leaves_alone_what_was_frozen_before():
-    module = nn.Linear(2, 1)
-    module.bias.requires_grad_(False)
-    with frozen(module):
-        assert not module.weight.requires_grad
-    assert module.weight.requires_grad
-    assert not module.bias.requires_grad
-
-
-def test_frozen_thaws_after_an_error():
-    module = nn.Linear(2, 1)
-    with pytest.raises(ZeroDivisionError), frozen(module):
-        raise ZeroDivisionError
-    assert module.weight.requires_grad
-
-
-def test_minimise_forgets_old_gradients():
-    module = nn.Linear(1, 1, bias=False)
-    optimiser = torch.optim.SGD(module.parameters(), lr=1.0)
+def test_the_target_follows_a_fraction(make_agent):
+    agent = make_agent("sac", target_tau=0.1)
+    target, critic = agent.target_critic, agent.networks.critic
     with torch.no_grad():
-        module.weight.fill_(0.0)
-    for _ in range(2):
-        minimise(module.weight.sum(), optimiser, None)
-    assert module.weight.item() == -2.0
+        for weight in critic.parameters():
+            weight.add_(1.0)
+    before = [weight.clone() for weight in target.parameters()]
+    agent.follow_critic()
+    for old, new, goal in zip(before, target.parameters(), critic.parameters(), strict=True):
+        assert torch.allclose(new, 0.9 * old + 0.1 * goal)
 
 
 def test_adam_of_nothing_is_nothing():

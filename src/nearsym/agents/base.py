@@ -1,8 +1,7 @@
 """What the agents share: their interface, and the steps every update is made of."""
 
-import contextlib
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
 from nearsym.networks.actor_critic import ActorCritic
@@ -71,43 +71,16 @@ class Compute:
 
     def encode(self, encoder: nn.Module, obs: Tensor) -> Tensor:
         """Features in float32, computed in the chosen precision."""
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bfloat16):
-            features = encoder(obs)
-        return features.float() if self.bfloat16 else features
+        if not self.bfloat16:
+            return encoder(obs)
+        with torch.autocast(self.device.type, dtype=torch.bfloat16):
+            return encoder(obs).float()
 
 
-def adam(learning_rate: float, *modules: nn.Module) -> torch.optim.Adam | None:
+def adam(learning_rate: float, *modules: nn.Module) -> Adam | None:
     """Adam over the parameters of some modules, or None where there are none to learn."""
     parameters = [p for module in modules for p in module.parameters()]
-    return torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
-
-
-def minimise(loss: Tensor, *optimisers: torch.optim.Optimizer | None) -> None:
-    """One gradient step of each optimiser on a loss."""
-    present = [optimiser for optimiser in optimisers if optimiser is not None]
-    for optimiser in present:
-        optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    for optimiser in present:
-        optimiser.step()
-
-
-@torch.no_grad()
-def polyak_(target: nn.Module, source: nn.Module, tau: float) -> None:
-    """target ← (1 − τ)·target + τ·source, in one fused call."""
-    torch._foreach_lerp_(list(target.parameters()), list(source.parameters()), tau)
-
-
-@contextlib.contextmanager
-def frozen(module: nn.Module) -> Iterator[None]:
-    """Let gradients pass through a module without computing those of its weights."""
-    learned = [weight for weight in module.parameters() if weight.requires_grad]
-    module.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for weight in learned:
-            weight.requires_grad_(True)
+    return Adam(parameters, learning_rate) if parameters else None
 
 
 def uniform_action(size: int, generator: torch.Generator) -> np.ndarray:
@@ -158,6 +131,9 @@ class Learner(Generic[Config]):
         self.compute = compute
         self.generator = generator
         self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
+        # Listed once: looking them up takes longer than moving the weights of a small network.
+        self._followed = list(networks.critic.parameters())
+        self._followers = list(self.target_critic.parameters())
         self.optimisers = {
             name: adam(config.learning_rate, module) for name, module in networks.parts.items()
         }
@@ -202,9 +178,10 @@ class Learner(Generic[Config]):
         difference = moves.actions(mean, elements) - mean_of(features)
         return strength * difference.square().sum(-1).mean()
 
+    @torch.no_grad()
     def follow_critic(self) -> None:
         """Move the target critic a fraction `target_tau` towards the critic."""
-        polyak_(self.target_critic, self.networks.critic, self.config.target_tau)
+        torch._foreach_lerp_(self._followers, self._followed, self.config.target_tau)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nearsym.agents.adam import minimise
 from nearsym.agents.augment import draw_shifts, shift_images
-from nearsym.agents.base import Learner, frozen, minimise, normal_like, uniform_action
+from nearsym.agents.base import Learner, normal_like, uniform_action
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import clipped_double_q_target, linear_schedule, truncated_normal_sample
 from nearsym.errors import UsageError
@@ -114,8 +115,7 @@ class DrQV2(Learner[DrQV2Config]):
         before_tanh = self.networks.actor(features)
         mean = torch.tanh(before_tanh)
         action = self._noisy(mean, std)
-        with frozen(self.networks.critic):
-            q = self.networks.critic(features, action)
+        q = self.networks.critic(features, action)
         loss = -q.amin(dim=0).mean() + self.networks.actor_penalty()
         loss = loss + self.mirror_loss(obs, mean, self._mean)
         saturation = before_tanh.square().mean()

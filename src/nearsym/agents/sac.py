@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nearsym.agents.base import Compute, Learner, frozen, minimise, normal_like, uniform_action
+from nearsym.agents.adam import Adam, minimise
+from nearsym.agents.base import Compute, Learner, normal_like, uniform_action
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
 from nearsym.errors import UsageError
@@ -72,9 +73,7 @@ class SAC(Learner[SACConfig]):
         start = math.log(config.temperature)
         self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
         self.optimisers["temperature"] = (
-            torch.optim.Adam([self.log_temperature], lr=config.learning_rate)
-            if config.learn_temperature
-            else None
+            Adam([self.log_temperature], config.learning_rate) if config.learn_temperature else None
         )
 
     @torch.no_grad()
@@ -115,8 +114,7 @@ class SAC(Learner[SACConfig]):
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
         mean, log_std = self.networks.actor(features)
         action, log_prob = squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
-        with frozen(self.networks.critic):
-            q = self.networks.critic(features, action).amin(dim=0)
+        q = self.networks.critic(features, action).amin(dim=0)
         loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
         loss = loss + self.mirror_loss(obs, torch.tanh(mean), self._mean)
         minimise(loss, self.optimisers["actor"])
@@ -129,10 +127,11 @@ class SAC(Learner[SACConfig]):
         }
 
     def _update_temperature(self, entropy: Tensor, action_size: int) -> None:
-        if self.config.learn_temperature:
-            minimise(
-                self.log_temperature.exp() * (entropy + action_size), self.optimisers["temperature"]
-            )
+        optimiser = self.optimisers["temperature"]
+        if optimiser is not None:
+            # The gradient of L = α (H + dim a) by log α is L itself.
+            gradient = self.temperature * (entropy + action_size)
+            optimiser.step([gradient.to(self.log_temperature.dtype)])
 
     @property
     def temperature(self) -> Tensor:

@@ -15,7 +15,7 @@ from nearsym.layers.actions import on_features, on_vectors
 from nearsym.layers.checks import check_last, check_relaxation, check_representation, check_whole
 from nearsym.layers.constant import Constant
 from nearsym.layers.free import FreeLinear
-from nearsym.layers.relaxation import mix_outputs, scale_inputs, start_equal
+from nearsym.layers.relaxation import mix_outputs, start_equal
 
 
 class LiftLinear(nn.Module):
@@ -130,25 +130,31 @@ class ProjectLinear(nn.Module):
         self.free_bias = bias  # a free path may shift what the symmetry holds in place
         has_bias = bias and has_invariants(out_rep)
         self.bias = nn.Parameter(torch.empty(size, out_channels)) if has_bias else None
-        self.average = Constant(out_rep.matrices / order)  # ρ(g)/|G|
+        average = out_rep.matrices.transpose(1, 0, 2) / order  # ρ(g)/|G| side by side
+        self.average = Constant(average.reshape(size, order * size))
         # As the nn.Linear of the expanded size: the entries of ρ(g)A/|G| reach 1/√(|G|·in).
         _reset(self.filters, self.bias, bound=(order / in_channels) ** 0.5)
 
     def forward(self, x: Float[Tensor, "*batch group in"]) -> Float[Tensor, "*batch_and_vectors"]:
         order = self.group.order
         check_last("ProjectLinear", x, (order, self.in_channels), self.filters)
+        # The group first: so a group-linear layer leaves it in memory.
+        by_element = x.movedim(-2, 0)
+        vectors = F.linear(by_element, self.filters.flatten(0, 1)).movedim(0, -2)
         if self.relaxed is not None:
-            x = scale_inputs(x, self.relaxed)
-        weight = self.filters.transpose(0, 1).flatten(1)  # (size·out, filters·in)
-        bias = None if self.bias is None else self.bias.flatten()
-        vectors = F.linear(x, weight, bias).unflatten(-1, (self.out_rep.size, -1))
-        y = torch.matmul(self.average().to(vectors.dtype), vectors).sum(-3)  # (…, size, out)
+            vectors = mix_outputs(vectors, self.relaxed)  # (…, group, size·out)
+        if self.bias is not None:
+            vectors = vectors + self.bias.flatten()
+        vectors = vectors.unflatten(-1, (self.out_rep.size, self.out_channels))
+        rows = vectors.movedim(-1, -3).flatten(-2)  # (…, out, group·size)
+        y = F.linear(rows, self.average().to(rows.dtype)).transpose(-2, -1)
         return y.squeeze(-1) if self.out_channels == 1 else y
 
     def expand(self, filters: Float[Tensor, "size_out in"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer: rows (coordinate, out), columns (g, in)."""
         vectors = filters.unflatten(0, (self.out_rep.size, -1))
-        blocks = torch.einsum("gnm,moi->nogi", self.average(), vectors)
+        average = self.average().unflatten(1, (self.group.order, -1))
+        blocks = torch.einsum("ngm,moi->nogi", average, vectors)
         return blocks.flatten(2).flatten(0, 1)
 
     def contract(self, matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "size_out in"]:

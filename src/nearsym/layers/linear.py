@@ -11,6 +11,7 @@ from nearsym.groups.action import Action
 from nearsym.groups.group import FiniteGroup
 from nearsym.layers.actions import on_features
 from nearsym.layers.checks import check_group, check_last, check_relaxation, check_whole
+from nearsym.layers.constant import Constant
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import mix_outputs, scale_inputs, start_equal
 
@@ -63,7 +64,8 @@ class GroupLinear(nn.Module):
         self.register_buffer("relative", relative, persistent=False)  # [g, h] → g⁻¹h
         table = characters(group)
         signs = None if table is None else torch.tensor(table, dtype=torch.get_default_dtype())
-        self.register_buffer("signs", signs, persistent=False)
+        self.register_buffer("signs", signs, persistent=False)  # (character, element)
+        self.back = None if table is None else Constant(table.T / len(table) ** 0.5)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -78,38 +80,59 @@ class GroupLinear(nn.Module):
     ) -> Float[Tensor, "*batch group out_channels"]:
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
         n, count = self.group.order, len(self.filters)
-        filters = self.filters.view(count, n, self.in_channels, self.out_channels)
         if self.relaxed is None or (count == 1 and self.signs is not None):
-            y = self._convolve(x, filters.squeeze(0), self.relaxed)
-        elif self.relax == "input":
+            filters = self.filters.view(n, self.in_channels, self.out_channels)
+            return self._convolve(x, filters, self.relaxed, self.bias)
+        filters = self.filters.view(count, n, self.in_channels, self.out_channels)
+        if self.relax == "input":
             stacked = filters.transpose(0, 1).flatten(1, 2)  # (group, filters·in, out)
-            y = self._convolve(scale_inputs(x, self.relaxed), stacked)
-        else:
-            stacked = filters.permute(1, 2, 0, 3).flatten(2)  # (group, in, filters·out)
-            y = mix_outputs(self._convolve(x, stacked), self.relaxed)
+            return self._convolve(scale_inputs(x, self.relaxed), stacked, bias=self.bias)
+        stacked = filters.permute(1, 2, 0, 3).flatten(2)  # (group, in, filters·out)
+        y = mix_outputs(self._convolve(x, stacked), self.relaxed)
         return y if self.bias is None else y + self.bias
 
-    def _convolve(self, x: Tensor, filters: Tensor, relaxed: Tensor | None = None) -> Tensor:
-        """Σ_h ψ(g⁻¹h) x[h] with stored filters of shape (group, in, out).
+    def _convolve(
+        self,
+        x: Tensor,
+        filters: Tensor,
+        relaxed: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """Σ_h ψ(g⁻¹h) x[h] + b with stored filters of shape (group, in, out)."""
+        if self.signs is not None and self.group.order > 1:
+            y = self._by_characters(x, filters, relaxed)
+            return y if bias is None else y + bias
+        if relaxed is not None:  # the trivial group: one weight
+            x = x * relaxed
+        n, width = self.group.order, filters.shape[-1]
+        rows = x.reshape(-1, n * x.shape[-1])
+        matrix = filters.squeeze(0) if n == 1 else self._matrix(filters)
+        if bias is None:
+            y = torch.mm(rows, matrix)
+        else:
+            y = torch.addmm(bias if n == 1 else bias.repeat(n), rows, matrix)
+        return y.reshape(*x.shape[:-1], width)
 
-        In the Fourier basis the relaxed weights of a single filter cost nothing: they are factors
-        of the transform of x or of y.
+    def _by_characters(self, x: Tensor, filters: Tensor, relaxed: Tensor | None) -> Tensor:
+        """The convolution as one product for each character.
+
+        The relaxed weights of a single filter cost nothing here: they are factors of the transform
+        of x or of y. In memory the group comes first, so that both transforms are plain matrix
+        products; one layer leaves it so for the next.
         """
+        assert self.signs is not None
+        assert self.back is not None
         n = self.group.order
-        if self.signs is None:
-            return (x.flatten(-2) @ self._matrix(filters)).unflatten(-1, (n, -1))
-        if n == 1:
-            return (x if relaxed is None else x * relaxed) @ filters[0]
-        into = outof = self.signs  # (character, element)
+        into, outof = self.signs, self.back()  # (character, element) and its inverse, up to 1/√|G|
         if relaxed is not None and self.relax == "input":
             into = into * relaxed
         elif relaxed is not None:
-            outof = outof * relaxed
-        rows = x.reshape(-1, *x.shape[-2:])
-        x_hat = torch.einsum("kh,bhi->kbi", into, rows)
-        y_hat = torch.bmm(x_hat, filters)  # one product for each character
-        y = torch.einsum("kg,kbo->bgo", outof * n**-0.5, y_hat)
-        return y.reshape(*x.shape[:-1], filters.shape[-1])
+            outof = outof * relaxed.t()
+        by_element = x.movedim(-2, 0)
+        x_hat = torch.mm(into, by_element.reshape(n, -1)).reshape(n, -1, x.shape[-1])
+        y_hat = torch.bmm(x_hat, filters)
+        y = torch.mm(outof, y_hat.reshape(n, -1))
+        return y.reshape(*by_element.shape[:-1], filters.shape[-1]).movedim(0, -2)
 
     def _matrix(self, psi: Tensor) -> Tensor:
         """Rows (h, in), columns (g, out), block ψ(g⁻¹h): what multiplies from the right."""

@@ -38,7 +38,10 @@ class GroupLayerNorm(nn.Module):
     ) -> Float[Tensor, "*batch group channels"]:
         shape = (self.group.order, self.channels)
         check_last("GroupLayerNorm", x, shape, self.weight)
-        return F.layer_norm(x, shape, eps=self.eps) * self.weight + self.bias
+        n = self.group.order
+        affine = self.weight.repeat(n), self.bias.repeat(n)
+        rows = x.flatten(-2)
+        return F.layer_norm(rows, rows.shape[-1:], *affine, self.eps).unflatten(-1, shape)
 
     @property
     def in_action(self) -> Action:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.functional import max_pool2d
 
 from nearsym.errors import UsageError
@@ -83,7 +84,8 @@ class VectorEncoder(nn.Module):
 
     def __init__(self, representation: Representation):
         super().__init__()
-        self.orbit = Constant(representation.matrices[representation.group.inverse])
+        undo = representation.matrices[representation.group.inverse]  # ρ(g)⁻¹
+        self.orbit = Constant(undo.reshape(-1, representation.size))
         self.group = representation.group
         self.features = representation.size
 
@@ -91,7 +93,7 @@ class VectorEncoder(nn.Module):
         orbit = self.orbit()
         # Nothing is computed here that bfloat16 could speed up; it would only round what was seen.
         with torch.autocast(x.device.type, enabled=False):
-            return torch.einsum("gij,bj->bgi", orbit, x.to(orbit.dtype))
+            return F.linear(x.to(orbit.dtype), orbit).unflatten(-1, (self.group.order, -1))
 
 
 def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:

@@ -1,0 +1,82 @@
+"""Adam (Kingma and Ba 2015) over some parameters, as one fused call."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+
+
+class Adam:
+    """The numbers of `torch.optim.Adam(…, fused=True)`, which takes gradients instead of finding
+    them in its parameters and leaves out bookkeeping that costs as much as a small network.
+
+    >>> weight = torch.ones(3, requires_grad=True)
+    >>> optimiser = Adam([weight], learning_rate=0.1)
+    >>> minimise(weight.sum(), optimiser)
+    >>> weight.detach()
+    tensor([0.9000, 0.9000, 0.9000])
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], learning_rate: float):
+        self.parameters = list(parameters)
+        self.learning_rate = learning_rate
+        device = self.parameters[0].device
+        self.count = torch.zeros((), device=device)
+        self.means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
+        self.squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor | None]) -> None:
+        """One step; a parameter without a gradient stays where it is."""
+        rows = zip(self.parameters, gradients, self.means, self.squares, strict=True)
+        present = [row for row in rows if row[1] is not None]
+        if not present:
+            return
+        self.count += 1
+        lists = [list(column) for column in zip(*present, strict=True)]
+        torch._fused_adam_(
+            *lists,
+            [],
+            [self.count] * len(present),
+            lr=self.learning_rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=0.0,
+            eps=EPSILON,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The moments of each parameter, in their order, and the number of steps."""
+        moments = zip(self.means, self.squares, strict=True)
+        return {
+            "state": {
+                i: {"step": self.count.clone(), "exp_avg": mean, "exp_avg_sq": square}
+                for i, (mean, square) in enumerate(moments)
+            }
+        }
+
+    @torch.no_grad()
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The inverse; the state of `torch.optim.Adam` is understood too."""
+        for i, moments in state["state"].items():
+            self.count.copy_(moments["step"])
+            self.means[i].copy_(moments["exp_avg"])
+            self.squares[i].copy_(moments["exp_avg_sq"])
+
+
+def minimise(loss: Tensor, *optimisers: Adam | None) -> None:
+    """One gradient step of each optimiser on a loss; nothing else gets a gradient."""
+    present = [optimiser for optimiser in optimisers if optimiser is not None]
+    parameters = [p for optimiser in present for p in optimiser.parameters]
+    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+    start = 0
+    for optimiser in present:
+        end = start + len(optimiser.parameters)
+        optimiser.step(gradients[start:end])
+        start = end
