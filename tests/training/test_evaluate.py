@@ -80,3 +80,22 @@ def test_a_truncated_episode_ends_too():
     env = gymnasium.wrappers.TimeLimit(Countdown(), 2)
     (episode,) = rollouts(lambda obs: obs, env, episodes=1, seed=50)
     assert episode.length == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
+def test_side_by_side_is_one_by_one(count):
+    """Episodes of different lengths, more of them than environments or fewer."""
+    sizes, steps = [], []
+
+    def policy(obs):
+        sizes.append(len(obs))
+        return 2 * obs
+
+    options = {"episodes": 5, "seed": 2, "keep_infos": True}
+    alone = list(rollouts(policy, Countdown(), **options))
+    assert set(sizes) == {1}
+    sizes.clear()
+    envs = [Countdown() for _ in range(count)]
+    assert list(rollouts(policy, envs, **options, on_step=lambda: steps.append(1))) == alone
+    assert max(sizes) == min(count, 5)
+    assert len(steps) == sum(episode.length for episode in alone)

@@ -132,8 +132,8 @@ class Learner(Generic[Config]):
         self.generator = generator
         self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
         # Listed once: looking them up takes longer than moving the weights of a small network.
-        self._followed = list(networks.critic.parameters())
-        self._followers = list(self.target_critic.parameters())
+        self._followed: list[Tensor] = list(networks.critic.parameters())
+        self._followers: list[Tensor] = list(self.target_critic.parameters())
         self.optimisers = {
             name: adam(config.learning_rate, module) for name, module in networks.parts.items()
         }

@@ -4,6 +4,7 @@ With one channel the channel axis of the vectors is left out: (..., size) instea
 (..., size, 1).
 """
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -132,23 +133,32 @@ class ProjectLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(size, out_channels)) if has_bias else None
         average = out_rep.matrices.transpose(1, 0, 2) / order  # ρ(g)/|G| side by side
         self.average = Constant(average.reshape(size, order * size))
+        onto = out_rep.matrices.mean(0)  # what ρ leaves in place
+        self.invariant = None if np.array_equal(onto, np.eye(size)) else Constant(onto)
         # As the nn.Linear of the expanded size: the entries of ρ(g)A/|G| reach 1/√(|G|·in).
         _reset(self.filters, self.bias, bound=(order / in_channels) ** 0.5)
 
     def forward(self, x: Float[Tensor, "*batch group in"]) -> Float[Tensor, "*batch_and_vectors"]:
         order = self.group.order
         check_last("ProjectLinear", x, (order, self.in_channels), self.filters)
-        # The group first: so a group-linear layer leaves it in memory.
-        by_element = x.movedim(-2, 0)
-        vectors = F.linear(by_element, self.filters.flatten(0, 1)).movedim(0, -2)
+        if order == 1 and self.relaxed is None and self.out_channels == 1:  # a plain linear layer
+            bias = None if self.bias is None else self.bias.squeeze(-1)
+            return F.linear(x.squeeze(-2), self.filters.squeeze(0), bias)
+        vectors = F.linear(x.movedim(-2, 0), self.filters.flatten(0, 1)).movedim(0, -2)
         if self.relaxed is not None:
             vectors = mix_outputs(vectors, self.relaxed)  # (…, group, size·out)
+        if self.out_channels > 1:
+            vectors = vectors.unflatten(-1, (-1, self.out_channels)).movedim(-1, -3)
+        y = F.linear(vectors.flatten(-2), self.average().to(vectors.dtype))  # (…, [out,] size)
         if self.bias is not None:
-            vectors = vectors + self.bias.flatten()
-        vectors = vectors.unflatten(-1, (self.out_rep.size, self.out_channels))
-        rows = vectors.movedim(-1, -3).flatten(-2)  # (…, out, group·size)
-        y = F.linear(rows, self.average().to(rows.dtype)).transpose(-2, -1)
-        return y.squeeze(-1) if self.out_channels == 1 else y
+            y = y + self._invariant_bias()
+        return y if self.out_channels == 1 else y.transpose(-2, -1)
+
+    def _invariant_bias(self) -> Tensor:
+        """The part of the bias that ρ leaves in place, as ([out,] size)."""
+        assert self.bias is not None
+        bias = self.bias if self.invariant is None else self.invariant() @ self.bias
+        return bias.squeeze(-1) if self.out_channels == 1 else bias.t()
 
     def expand(self, filters: Float[Tensor, "size_out in"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer: rows (coordinate, out), columns (g, in)."""

@@ -33,6 +33,8 @@ def mix_outputs(
     y: Float[Tensor, "*batch group stacked"], relaxed: Float[Tensor, "filters group"]
 ) -> Float[Tensor, "*batch group channels"]:
     """Σ_l w[l, g] y[g, l], where the exact layer gave L·channels outputs (filter-major)."""
+    if len(relaxed) == 1:
+        return y * relaxed.t()
     weights = relaxed.t().unsqueeze(-1)  # (group, filters, 1)
     return (y.unflatten(-1, (relaxed.shape[0], -1)) * weights).sum(-2)
 

@@ -90,10 +90,15 @@ class VectorEncoder(nn.Module):
         self.features = representation.size
 
     def forward(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch group size"]:
-        orbit = self.orbit()
+        if not torch.is_autocast_enabled(x.device.type):
+            return self._moved(x)
         # Nothing is computed here that bfloat16 could speed up; it would only round what was seen.
         with torch.autocast(x.device.type, enabled=False):
-            return F.linear(x.to(orbit.dtype), orbit).unflatten(-1, (self.group.order, -1))
+            return self._moved(x)
+
+    def _moved(self, x: Tensor) -> Tensor:
+        orbit = self.orbit()
+        return F.linear(x.to(orbit.dtype), orbit).unflatten(-1, (self.group.order, -1))
 
 
 def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:

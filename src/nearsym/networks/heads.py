@@ -28,7 +28,7 @@ class Body(nn.Module):
         self, x: Float[Tensor, "batch group channels"]
     ) -> Float[Tensor, "batch group out_channels"]:
         for layer in self.layers:
-            x = torch.relu_(layer(x))
+            x = torch.relu(layer(x))
         return x
 
 

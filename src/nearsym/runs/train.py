@@ -1,7 +1,7 @@
 """Train an agent: a new run, or one that was stopped."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from nearsym.runs.folder import (
     refuse_used,
     write_json,
 )
-from nearsym.tasks.task import Task
+from nearsym.tasks.task import Part
 from nearsym.training import atomic
 from nearsym.training.callbacks import Callback, Callbacks
 from nearsym.training.checkpoint import CheckpointStore
@@ -57,7 +57,7 @@ def start(
     Callbacks(callbacks)  # refuses what is none, before anything is made
     check_learns(config.training, action_repeat=config.task.frames_per_step)
     refuse_used(folder)
-    with torch_threads(config.threads), _worlds(config.task) as worlds:
+    with torch_threads(config.threads), _worlds(config) as worlds:
         agent = build_agent(config, worlds.train)
         content = described(config, worlds.train, agent.networks.parameter_counts())
         atomic.make_place(folder, "out")  # now: a setting that cannot work leaves no folder
@@ -86,7 +86,7 @@ def resume(
     finished = read_summary(folder)
     if finished is not None and finished["frames"] >= config.training.frames:
         return finished
-    with RunLock(folder), torch_threads(config.threads), _worlds(config.task) as worlds:
+    with RunLock(folder), torch_threads(config.threads), _worlds(config) as worlds:
         agent = build_agent(config, worlds.train)
         check_data(folder, config.task, worlds.train)
         if frames is not None:  # the next time it is resumed it goes on to here too
@@ -99,13 +99,21 @@ class Worlds(NamedTuple):
     """The environments of a run."""
 
     train: gymnasium.Env
-    validation: gymnasium.Env
+    validation: list[gymnasium.Env]
+    """One, or one for each episode of an evaluation."""
 
 
 @contextmanager
-def _worlds(task: Task) -> Iterator[Worlds]:
-    with closing(task.make("train")) as env, closing(task.make("validation")) as validation:
-        yield Worlds(env, validation)
+def _worlds(config: RunConfig) -> Iterator[Worlds]:
+    task = config.task
+    with ExitStack() as opened:
+
+        def make(part: Part) -> gymnasium.Env:
+            return opened.enter_context(closing(task.make(part)))
+
+        train = make("train")
+        count = config.training.eval_episodes if task.light else 1
+        yield Worlds(train, [make("validation") for _ in range(count)])
 
 
 @contextmanager
@@ -183,13 +191,13 @@ def _summary(config: RunConfig, folder: Path, agent: Agent, state: LoopState) ->
 def _evaluate(
     config: RunConfig,
     agent: Agent,
-    env: gymnasium.Env,
+    envs: list[gymnasium.Env],
     seed: int,
     on_step: Callable[[], None],
 ) -> dict[str, Any]:
     """Returns of the mean policy on the same starts every time, and every relaxed weight."""
     count = config.training.eval_episodes
-    episodes = rollouts(agent.policy, env, episodes=count, seed=seed, on_step=on_step)
+    episodes = rollouts(agent.policy, envs, episodes=count, seed=seed, on_step=on_step)
     weights = {
         f"relaxed/{part}.{name}": weight
         for part, network in agent.networks.parts.items()

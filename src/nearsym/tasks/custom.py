@@ -26,6 +26,7 @@ class CustomTask(PlainEvaluation):
     kind: ClassVar[str] = "custom"
     agents: ClassVar[tuple[str, ...]] = ("drqv2", "sac")
     rounds_away: ClassVar[bool] = False
+    light: ClassVar[bool] = False
     variant: ClassVar[None] = None
     noise: ClassVar[float] = 0.0
     frames_per_step: ClassVar[int] = 1

@@ -82,6 +82,11 @@ class Task(Protocol):
         """Frames in an observation that shares all but the newest with the one before."""
         ...
 
+    @property
+    def light(self) -> bool:
+        """Whether environments are cheap: an evaluation then plays its episodes side by side."""
+        ...
+
     def traits(self) -> Traits: ...
 
     def suited_to(self, agent: str | None) -> Self:

@@ -61,6 +61,10 @@ class ControlTask(PixelsOrState):
         return self.action_repeat
 
     @property
+    def light(self) -> bool:
+        return not self.images
+
+    @property
     def images(self) -> bool:
         return self.obs != "state"
 

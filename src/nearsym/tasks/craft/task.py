@@ -22,6 +22,7 @@ class CraftTask(PixelsOrState):
     rounds_away: ClassVar[bool] = False
     name: ClassVar[str] = "craft"
     frames_per_step: ClassVar[int] = 1
+    light: ClassVar[bool] = True
 
     variant: str | None = None
     """symmetry-breaking variant, NAME or NAME=STRENGTH"""

@@ -24,6 +24,7 @@ class TradingTask:
     kind: ClassVar[str] = "trading"
     agents: ClassVar[tuple[str, ...]] = ("sac",)
     rounds_away: ClassVar[bool] = True  # a day's move of a price is smaller than bfloat16's step
+    light: ClassVar[bool] = False
     name: ClassVar[str] = "trading"
     variant: ClassVar[None] = None
     noise: ClassVar[float] = 0.0
