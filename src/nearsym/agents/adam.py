@@ -37,9 +37,12 @@ class Adam:
         if not present:
             return
         self.count += 1
-        lists = [list(column) for column in zip(*present, strict=True)]
+        weights, known, means, squares = (list(column) for column in zip(*present, strict=True))
         torch._fused_adam_(
-            *lists,
+            weights,
+            known,
+            means,
+            squares,
             [],
             [self.count] * len(present),
             lr=self.learning_rate,
