@@ -33,7 +33,7 @@ from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.runs.train import StopRequested, never, torch_threads
 from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
 from nearsym.tasks.registry import find_task
-from nearsym.tasks.task import Task
+from nearsym.tasks.task import Noise, Task
 from nearsym.training.callbacks import Callback, ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
 
@@ -165,7 +165,7 @@ class Run:
         self,
         episodes: int = 50,
         *,
-        noise: float | None = None,
+        noise: Noise | None = None,
         checkpoint: str = "best",
         sample: bool = False,
         seed: int = FIRST_SEED,
@@ -174,8 +174,9 @@ class Run:
     ) -> dict[str, Any]:
         """Returns of whole episodes: `return_mean`, its 95 % interval `return_ci95`, `returns`, ….
 
-        Trading is played on the test part, with the daily value and costs of every episode and
-        the baselines beside it.
+        `noise` is a number, or 'task' for the image noise under which the paper tests policies on
+        this task; by default that of training. Trading is played on the test part, with the daily
+        value and costs of every episode and the baselines beside it.
         """
         return evaluate_run(
             self,

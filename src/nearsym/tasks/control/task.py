@@ -57,6 +57,10 @@ class ControlTask(PixelsOrState):
         return DOMAINS[self.name]
 
     @property
+    def test_noise(self) -> float:
+        return self.domain.test_noise
+
+    @property
     def frames_per_step(self) -> int:
         return self.action_repeat
 
