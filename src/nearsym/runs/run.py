@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -27,7 +27,7 @@ from nearsym.runs.folder import (
     read_rows,
     read_summary,
 )
-from nearsym.runs.plot import plot_curve
+from nearsym.runs.plot import plot_curve, title_of
 from nearsym.runs.policy import own_action
 from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.runs.train import StopRequested, never, torch_threads
@@ -157,9 +157,15 @@ class Run:
 
     def plot(self, path: StrPath | None = None) -> Any:
         """The learning curve as a matplotlib figure, also written to a file if one is named."""
-        variant = "" if self.task.variant is None else f" {self.task.variant}"
-        title = f"{self.task.name}{variant}, {self.config.network.model}"
-        return plot_curve(self.curve(), path, title=title)
+        return plot_curve(self.curve(), path, title=title_of(self))
+
+    def plot_relaxed(
+        self, path: StrPath | None = None, *, when: Literal["training", "end"] = "training"
+    ) -> Any:
+        """The relaxed weights of every layer and element, over training or at its end."""
+        from nearsym.runs.relaxed_figure import plot_relaxed
+
+        return plot_relaxed(self, path, when=when)
 
     def evaluate(
         self,
