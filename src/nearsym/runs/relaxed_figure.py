@@ -1,8 +1,8 @@
 """The relaxed weights of runs as a picture: w(g) for every element g, layer by layer.
 
 The paper's Figure 5 shows them at the end of training, over all runs of a model. Equal weights mean
-exact equivariance; how far they lie apart is how far a layer has relaxed it. A few per cent are
-normal on a symmetric task too.
+exact equivariance; how far they lie apart is how far a layer has relaxed it. Sampling noise spreads
+them on a symmetric task too: read the picture beside that of such a run.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,9 @@ from nearsym.runs.run import Run, StrPath
 When = Literal["training", "end"]
 COLUMNS = 4
 """Panels in a row. Each part of the networks (encoder, actor, critic) begins a new one."""
-NORMAL = 0.05
-"""By how much weights spread around their mean on a symmetric task."""
+LEAST_SPREAD = 0.05
+"""Share of the mean that panels show on either side of it at least: noise of a few per cent
+must not fill them."""
 # Okabe and Ito's palette, which everybody can tell apart, with grey for its yellow.
 COLOURS = ("#000000", "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#8c8c8c")
 
@@ -135,12 +136,11 @@ def _styles(layers: list[Layer], symmetry: Symmetry | TimeSymmetry) -> dict[str,
 
 
 def _limits(layers: list[Layer]) -> tuple[float, float]:
-    """Room for all weights, and for no less than `NORMAL` around their mean: what is normal on a
-    symmetric task looks small."""
+    """Room for all weights, and for no less than `LEAST_SPREAD` around their mean."""
     everything = np.concatenate([layer.weights.ravel() for layer in layers])
     mean = float(everything.mean())
-    normal = NORMAL * abs(mean)
-    low, high = min(everything.min(), mean - normal), max(everything.max(), mean + normal)
+    least = LEAST_SPREAD * abs(mean)
+    low, high = min(everything.min(), mean - least), max(everything.max(), mean + least)
     return low - 0.05 * (high - low), high + 0.05 * (high - low)
 
 
