@@ -100,7 +100,7 @@ def main(out: Path, steps: int, seed: int) -> None:
     errors = equivariance_error(networks["relaxed fit"], points, POINTS, Invariant(GROUP))
     for element, error in errors.items():
         print(f"  broken by {element:10s} {error:.5f}")
-    print(f"symmetry that is left: {', '.join(stabilizer(errors, 1e-3, GROUP))}")
+    print(f"symmetry that is left: {stabilizer(errors, 1e-3, GROUP)}")
     draw(networks, out)
     print(f"picture: {out}")
 

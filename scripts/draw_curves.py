@@ -5,6 +5,7 @@ python scripts/draw_curves.py
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import matplotlib
@@ -130,19 +131,23 @@ def draw(which: str) -> None:
 
 
 def draw_relaxed() -> None:
-    """What the relaxed weights of each layer learned, one dot a seed, task beside task."""
+    """What the relaxed weights of each layer learned, one dot a seed, task beside task, with a
+    marker for each element."""
     rows = read(RELAXED)
     layers = list(dict.fromkeys(row["layer"] for row in rows))
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    elements = list(dict.fromkeys(row["element"] for row in rows))
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for i, variant in enumerate(dict.fromkeys(row["variant"] for row in rows)):
-        of = [row for row in rows if row["variant"] == variant]
+    for variant, element in product(variants, elements):
+        i, marker = variants.index(variant), "os^vDPX"[elements.index(element)]
+        of = [row for row in rows if (row["variant"], row["element"]) == (variant, element)]
         places = [layers.index(row["layer"]) + 0.2 * i for row in of]
-        differences_of = [float(row["difference"]) for row in of]
-        axes.plot(differences_of, places, "o", color=f"C{i}", alpha=0.7, label=variant)
+        found, label = [float(row["difference"]) for row in of], f"{variant}, {element}"
+        axes.plot(found, places, marker, color=f"C{i}", alpha=0.7, label=label)
     axes.axvline(0, color="black", lw=0.8)
     axes.set_yticks(range(len(layers)), layers)
     axes.invert_yaxis()
-    axes.set(xlabel="relaxed weight of the mirror image − of e, at the end", title=RELAXED)
+    axes.set(xlabel="relaxed weight of an element − that of e, at the end", title=RELAXED)
     axes.legend(fontsize=8)
     figure.savefig(IMAGES / f"{RELAXED}.png", dpi=110)
 

@@ -151,22 +151,25 @@ def points(which: str) -> Iterator[dict[str, Any]]:
                 }
 
 
-def mirror_weights(which: str) -> Iterator[dict[str, Any]]:
-    """w(mirror) − w(e) of each relaxed layer of each run at its last evaluation: 0 is symmetry."""
+def element_weights(which: str) -> Iterator[dict[str, Any]]:
+    """w(g) − w(e) for each element g but e, of each relaxed layer of each run at its last
+    evaluation, the mean over filters: 0 is symmetry."""
     for name, plan in map(_named, curves()[which]):
         if plan.model != "approx" or not (RUNS / name / "summary.json").exists():
             continue
-        rows = read_metrics(RUNS / name / "metrics.jsonl")
-        last = [row for row in rows if "eval/return_mean" in row][-1]
-        for layer, weights in last.items():
-            if layer.startswith("relaxed/"):
+        run = Run(RUNS / name)
+        elements = run.task.domain.group.elements
+        for layer, weights in run.relaxed_weights().items():
+            last = weights[-1].mean(axis=tuple(range(weights.ndim - 2)))
+            for g in range(1, len(elements)):
                 yield {
                     "task": plan.task,
                     "variant": plan.variant or "original",
                     "seed": plan.seed,
-                    "frames": last["frames"],
-                    "layer": layer.removeprefix("relaxed/"),
-                    "difference": round(weights[0][1] - weights[0][0], 4),
+                    "frames": int(run.curve().frames[-1]),
+                    "layer": layer,
+                    "element": elements[g],
+                    "difference": round(float(last[g] - last[0]), 4),
                 }
 
 
@@ -174,7 +177,7 @@ def write(which: str) -> None:
     """The curves so far, as a small CSV file; what other machines ran stays in it."""
     _merge(which, list(points(which)))
     if which in RELAXED_SETS:
-        _merge(RELAXED, list(mirror_weights(which)))
+        _merge(RELAXED, list(element_weights(which)))
 
 
 def _merge(which: str, rows: list[dict[str, Any]]) -> None:
@@ -190,7 +193,7 @@ def _merge(which: str, rows: list[dict[str, Any]]) -> None:
 
 def _key(row: Mapping[str, object]) -> tuple[str, ...]:
     """What identifies a run among the rows."""
-    measured = ("frames", "return", "layer", "difference")
+    measured = ("frames", "return", "layer", "element", "difference")
     return tuple(str(value) for name, value in row.items() if name not in measured)
 
 

@@ -1,6 +1,7 @@
 """The audit against environments whose truth is known and on which it was not tuned."""
 
 import json
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -64,6 +65,16 @@ def test_distances_are_the_known_ones(linear_world):
         (everywhere,) = found[name].regions
         assert everywhere.bounds == {}
     assert found["mirror_x"].strength.exact
+
+
+def test_whether_the_stabilizer_is_a_group_is_said(linear_world):
+    found = audit_environment(linear_world(drift=[0.03, 0.04, 0, 0]), samples=200)
+    levels = {e.name: e.strength.level for e in found.elements}
+    assert max(levels, key=levels.get) == "rot180"  # both mirrors' errors together
+    between = replace(found, epsilon=max(levels["mirror_x"], levels["mirror_y"]))
+    assert between.stabilizer == ["e", "mirror_x", "mirror_y"]
+    assert between.as_json()["stabilizer_is_group"] is False
+    assert replace(found, epsilon=9.0).as_json()["stabilizer_is_group"] is True
 
 
 @pytest.mark.parametrize("seed", range(3))

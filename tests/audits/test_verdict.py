@@ -3,7 +3,7 @@
 import pytest
 
 from nearsym.audits.mistakes import Mistake
-from nearsym.audits.verdict import Strength, decide, usual_epsilon
+from nearsym.audits.verdict import Strength, decide, elements_up_to, usual_epsilon
 from nearsym.groups.catalog import dihedral
 
 EXACT = Strength(exact=True, broken_share=0.0, step_error=0.0, reward_error=0.0)
@@ -36,6 +36,16 @@ def test_verdicts(strengths, expected):
 def test_epsilon_moves_the_line():
     assert decide(dihedral(2), [MILD, EXACT, MILD], [], epsilon=0.05)[0] == "partial"
     assert decide(dihedral(2), [STRONG, EXACT, STRONG], [], epsilon=2.0)[0] == "approximate"
+
+
+def test_the_line_itself_counts_as_held():
+    """As in the paper's Definition 2, where an error of ε is inside."""
+    held = elements_up_to(1.5, dihedral(2), [STRONG, EXACT, RARE])
+    assert held.is_whole_group
+    held = elements_up_to(1.4999, dihedral(2), [STRONG, EXACT, RARE])
+    assert (held.elements, held.is_group) == (("e", "mirror_x", "mirror_y"), False)
+    assert decide(dihedral(2), [STRONG, EXACT, STRONG], [], epsilon=1.5)[0] == "approximate"
+    assert decide(dihedral(2), [STRONG, EXACT, STRONG], [], epsilon=1.4999)[0] == "partial"
 
 
 def test_a_mistake_comes_first_and_is_named():

@@ -60,10 +60,14 @@ def test_what_cannot_be_an_option_is_named():
         either: int | str = 3
 
     @dataclass
+    class Many:
+        words: tuple[str, ...] = ()  # only an argument without dashes ends where an option begins
+
+    @dataclass
     class Undecided:
         part: Small | Large
 
-    for odd, name in ((Odd, "Odd.names"), (Unsure, "Unsure.either")):
+    for odd, name in ((Odd, "Odd.names"), (Unsure, "Unsure.either"), (Many, "Many.words")):
         with pytest.raises(TypeError, match=f"{name}: .* cannot be an option"):
             options_of(odd)
     with pytest.raises(TypeError, match="needs a default"):

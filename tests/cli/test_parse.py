@@ -41,6 +41,18 @@ class Rest:
     """how long"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mix:
+    """Mix colours."""
+
+    pot: Positional[str]
+    """where"""
+    colours: Positional[tuple[int, ...]]
+    """one or more"""
+    well: bool = False
+    """stir"""
+
+
 COMMANDS = {"paint": Paint, "rest": Rest}
 
 
@@ -195,3 +207,35 @@ def test_programming_errors_in_a_dataclass_keep_their_traceback():
 
     with pytest.raises(ZeroDivisionError):
         parse("tool", "", {"broken": Broken}, ["broken"])
+
+
+@pytest.mark.parametrize(
+    ("words", "colours"),
+    [
+        (["tin", "1"], (1,)),
+        (["tin", "1", "--well", "2", "3"], (1, 2, 3)),
+        (["tin", "--", "-4"], (-4,)),
+    ],
+)
+def test_the_last_argument_may_take_several_words(words, colours):
+    found = parse("tool", "A tool.", {"mix": Mix}, ["mix", *words]).command
+    assert found == Mix(pot="tin", colours=colours, well="--well" in words)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["tin"], "COLOURS is missing: one or more."),
+        ([], "POT is missing: where."),
+        (["tin", "1", "blue"], "COLOURS needs a whole number, got 'blue'."),
+    ],
+)
+def test_several_words_are_checked_one_by_one(words, text):
+    with pytest.raises(UsageError, match=text):
+        parse("tool", "A tool.", {"mix": Mix}, ["mix", *words])
+
+
+def test_the_help_of_several_words(capsys):
+    with pytest.raises(SystemExit):
+        parse("tool", "A tool.", {"mix": Mix}, ["mix", "--help"])
+    assert "usage: tool mix [OPTIONS] POT COLOURS [COLOURS ...]" in capsys.readouterr().out

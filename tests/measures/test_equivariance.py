@@ -10,7 +10,7 @@ from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction, Invariant
 from nearsym.groups.catalog import dihedral
 from nearsym.layers.linear import GroupLinear
-from nearsym.measures.equivariance import equivariance_error, numeric_floor, stabilizer
+from nearsym.measures.equivariance import equivariance_error, numeric_floor
 
 D1, D2 = dihedral(1), dihedral(2)
 
@@ -42,6 +42,31 @@ def test_quantiles_by_hand():
     rho = D1.sign()
     errors = equivariance_error(lambda x: x * x, x, rho, rho, quantiles=(0.5, 1.0))  # 2x²
     assert errors == {"mirror_x": {"mean": 12.0, "q0.5": 8.0, "q1": 32.0}}
+
+
+def test_each_x_the_mean_and_the_largest_by_hand():
+    # Definition 1 for f(x) = x²: |(−x)² − (−x²)| = 2x², one number for every x.
+    x, rho = np.array([[1.0], [3.0], [0.0]]), D1.sign()
+    found = {
+        over: equivariance_error(np.square, x, rho, rho, over=over)["mirror_x"]
+        for over in ("each", "mean", "max")
+    }
+    assert found["each"].tolist() == [2.0, 18.0, 0.0]
+    assert (found["mean"], found["max"]) == (pytest.approx(20 / 3), 18.0)
+    assert type(found["mean"]) is type(found["max"]) is float
+    # Relative to the mean of ‖f(x)‖ = 10/3, each of them.
+    relative = equivariance_error(np.square, x, rho, rho, over="each", relative=True)
+    assert relative["mirror_x"] == pytest.approx(found["each"] / (10 / 3))
+
+
+@pytest.mark.parametrize("float64", [True, False])
+def test_each_x_is_measured_alone(float64):
+    """The error at x does not depend on which others are in the batch."""
+    net, x, rho = nn.Linear(2, 2), torch.randn(6, 2), D2.vector()
+    together = equivariance_error(net, x, rho, rho, over="each", float64=float64)
+    for i in range(len(x)):
+        alone = equivariance_error(net, x[i : i + 1], rho, rho, over="max", float64=float64)
+        assert alone == {g: pytest.approx(e[i], rel=1e-5) for g, e in together.items()}
 
 
 def test_every_element_but_the_identity_by_name():
@@ -98,17 +123,18 @@ def test_wrong_use_is_explained():
     x = np.ones((3, 1))
     with pytest.raises(UsageError, match=r"Quantiles lie between 0 and 1, such as 0\.95, got 95"):
         equivariance_error(shifted, x, D1.sign(), D1.sign(), quantiles=(95,))
+    with pytest.raises(UsageError, match=r"Unknown value of `over` 'mx'\. Did you mean 'max'\?"):
+        equivariance_error(shifted, x, D1.sign(), D1.sign(), over="mx")
+    with pytest.raises(
+        UsageError, match=r"`quantiles` come beside the mean: leave out `over` 'max'"
+    ):
+        equivariance_error(shifted, x, D1.sign(), D1.sign(), over="max", quantiles=(0.5,))
+    with pytest.raises(UsageError, match="at least one sample, got an empty batch"):
+        equivariance_error(shifted, x[:0], D1.sign(), D1.sign())
     with pytest.raises(UsageError, match=r"needs a function of batches: its output has no axis"):
         equivariance_error(lambda x: x.sum(), x, D1.sign(), Invariant(D1))
     with pytest.raises(UsageError, match=r"sign of D1 acts on 1 coordinates, got .* \(3, 2\)"):
         equivariance_error(shifted, np.ones((3, 2)), D1.sign(), D1.sign())
-
-
-def test_the_stabilizer_is_a_subgroup():
-    errors = {"rot180": 1e-6, "mirror_x": 1e-7, "mirror_y": 0.2}
-    assert stabilizer(errors, 1e-4, D2) == ("e", "mirror_x")  # with both, mirror_y would follow
-    assert stabilizer(dict.fromkeys(errors, 0.0), 1e-4, D2) == D2.elements
-    assert stabilizer(dict.fromkeys(errors, 1.0), 1e-4, D2) == ("e",)
 
 
 def test_public_name():

@@ -1,9 +1,13 @@
 """The scripts behind the learning curves of the docs: their tables, on numbers made up here."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+
+from nearsym.runs.config import to_plain
+from nearsym.runs.folder import write_json
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -71,6 +75,32 @@ def test_runs_have_names_of_their_own_and_only_ended_ones_count(scripts):
     assert list(learning.points(which)) == []
     (folder / "summary.json").write_text("{}")
     assert [row["return"] for row in learning.points(which)] == [5.0]
+
+
+def test_relaxed_weights_are_those_of_the_elements_they_are_named_by(scripts):
+    """In D2 the first element after e is the half turn, and no mirror."""
+    learning, _ = scripts
+    name, plan = next(
+        (name, plan)
+        for name, plan in map(learning._named, learning.curves()["state-others"])
+        if plan.task == "reacher-hard"
+    )
+    folder = learning.RUNS / name
+    folder.mkdir(parents=True)
+    write_json(folder / "config.json", {"config": to_plain(plan.config())})
+    rows = [
+        {"frames": 10, "eval/returns": [5.0], "relaxed/actor.mean": [[1.0, 1.0, 1.0, 1.0]]},
+        {"frames": 20, "eval/returns": [5.0], "relaxed/actor.mean": [[1.0, 1.1, 1.2, 1.4]]},
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "summary.json").write_text("{}")
+    found = list(learning.element_weights("state-others"))
+    assert {row["element"]: row["difference"] for row in found} == {
+        "rot180": 0.1,
+        "mirror_x": 0.2,
+        "mirror_y": 0.4,
+    }
+    assert {row["frames"] for row in found} == {20}
 
 
 def test_every_plan_is_a_run_that_can_be(scripts):

@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.pairs import Pairs
+from nearsym.measures.intervals import Estimate, estimate
 
 
 class Bracket(NamedTuple):
@@ -25,6 +26,19 @@ class Bracket(NamedTuple):
 
     lower: Float[np.ndarray, "samples"]
     upper: Float[np.ndarray, "samples"]
+
+    def over(self, unit: float) -> "Bracket":
+        """The same in another unit."""
+        return Bracket(self.lower / unit, self.upper / unit)
+
+    def estimate(self, pairs: Pairs, rng: np.random.Generator) -> Estimate:
+        """The mean from below; its interval reaches from the lower end to the upper one's end."""
+        lower = estimate(pairs.by_episode(self.lower), rng)
+        if not pairs.stochastic:
+            return lower
+        upper = estimate(pairs.by_episode(self.upper), rng)
+        interval = (lower.mean_ci95[0], upper.mean_ci95[1])
+        return Estimate(lower.mean, interval, lower.q95, lower.largest, upper.mean)
 
 
 def reward_bracket(pairs: Pairs, g: int) -> Bracket:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.declaration import asymmetric_starts, check_spaces, check_transform
-from nearsym.audits.discrepancy import Bracket, mean_step, reward_bracket, transition_bracket
+from nearsym.audits.discrepancy import mean_step, reward_bracket, transition_bracket
 from nearsym.audits.mistakes import Mistake, find_mistakes
 from nearsym.audits.pairs import Pairs, resets, sample_pairs
 from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
@@ -18,10 +18,11 @@ from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.regions import Box, find_regions
 from nearsym.audits.simulator import Simulator, check_samples
 from nearsym.audits.table import audit_table
-from nearsym.audits.verdict import Strength, Verdict, decide, usual_epsilon
+from nearsym.audits.verdict import Strength, Verdict, decide, elements_up_to, usual_epsilon
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
-from nearsym.measures.intervals import Estimate, estimate
+from nearsym.measures.intervals import Estimate
+from nearsym.measures.stabilizers import Stabilizer
 
 SAMPLES = 2000
 PER_EPISODE = 40
@@ -117,6 +118,7 @@ class EnvironmentAudit:
             "episodes": self.episodes,
             "epsilon": self.epsilon,
             "stabilizer": self.stabilizer,
+            "stabilizer_is_group": self._held.is_group,
             "smallest_epsilon": self.smallest_epsilon,
             "dynamics": "stochastic" if self.stochastic else "deterministic",
             "declaration": {
@@ -138,13 +140,16 @@ class EnvironmentAudit:
     @property
     def stabilizer(self) -> list[str]:
         """The elements that are not strongly broken at ε."""
-        held = [e.name for e in self.elements if not e.strength.strong(self.epsilon)]
-        return [self.group.elements[0], *held]
+        return list(self._held.elements)
 
     @property
     def smallest_epsilon(self) -> float:
-        """The ε above which no element is strongly broken: the stabilizer is then all of G."""
-        return max((e.strength.level for e in self.elements), default=0.0)
+        """The smallest ε at which no element is strongly broken: the stabilizer is all of G."""
+        return self._held.smallest_epsilon
+
+    @property
+    def _held(self) -> Stabilizer:
+        return elements_up_to(self.epsilon, self.group, [e.strength for e in self.elements])
 
 
 def audit_environment(
@@ -247,8 +252,8 @@ def _element(
     scaled = transition_bracket(pairs, coordinates, g, scale)
     step = mean_step(pairs, coordinates, scale)
     step = 1.0 if step == 0 else step  # a state that never moves has no unit
-    eps_r, eps_p = _estimate(pairs, reward, rng), _estimate(pairs, raw, rng)
-    relative = _estimate(pairs, Bracket(scaled.lower / step, scaled.upper / step), rng)
+    eps_r, eps_p = reward.estimate(pairs, rng), raw.estimate(pairs, rng)
+    relative = scaled.over(step).estimate(pairs, rng)
     deviation = float(np.abs(pairs.reward - pairs.reward.mean()).mean())
     rounding = coordinates.rounding * max(1.0, float(np.abs(pairs.reward).max()))
     if pairs.stochastic:
@@ -280,16 +285,6 @@ def _element(
         tree.importance,
         scaled.lower / step,
     )
-
-
-def _estimate(pairs: Pairs, bracket: Bracket, rng: np.random.Generator) -> Estimate:
-    """The mean from below; its interval reaches from the lower end to the upper estimate's end."""
-    lower = estimate(pairs.by_episode(bracket.lower), rng)
-    if not pairs.stochastic:
-        return lower
-    upper = estimate(pairs.by_episode(bracket.upper), rng)
-    interval = (lower.mean_ci95[0], upper.mean_ci95[1])
-    return Estimate(lower.mean, interval, lower.q95, lower.largest, upper.mean)
 
 
 def _check_options(samples: int, epsilon: float | None, per_episode: int) -> None:

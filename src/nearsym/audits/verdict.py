@@ -4,9 +4,9 @@ For an element g, with m the scaled mismatch of next states and the mean step as
 
     holds at a sample     m and the reward difference are rounding (random dynamics: never asked)
     exact                 it holds at every sample (random: no difference that the samples show)
-    strongly broken       where it fails, m averages ε steps or more (see `usual_epsilon`)
-                          and it fails at 5 % of the samples or more; or the reward differences
-                          average ε of the rewards' mean deviation
+    strongly broken       it fails at 5 % of the samples or more and, where it fails, m averages
+                          more than ε steps (see `usual_epsilon`), or the reward differences
+                          average more than ε of the rewards' mean deviation
 
 and for the declaration as a whole, the first that applies:
 
@@ -23,11 +23,12 @@ from typing import Literal
 
 from nearsym.audits.mistakes import Mistake
 from nearsym.groups.group import FiniteGroup
+from nearsym.measures.stabilizers import Stabilizer, stabilizer
 
 Verdict = Literal["exact", "approximate", "partial", "wrong"]
 
 EPSILON = 0.5
-"""Mismatch, in mean steps, from which on an element counts as strongly broken."""
+"""Mismatch, in mean steps, above which an element counts as strongly broken."""
 EPSILON_BESIDE_EXACT = 0.25
 """The same where the others are exact and this one fails everywhere: there is no doubt which."""
 SOME = 0.05
@@ -49,12 +50,9 @@ class Strength:
 
     @property
     def level(self) -> float:
-        """The largest ε at which it counts as strongly broken; 0 if it fails almost nowhere."""
+        """The error that is held against ε: above ε the element is strongly broken; 0 if it fails
+        almost nowhere."""
         return max(self.step_error, self.reward_error) if self.broken_share >= SOME else 0.0
-
-    def strong(self, epsilon: float) -> bool:
-        """Whether it is strongly broken."""
-        return self.level >= epsilon
 
 
 def usual_epsilon(group: FiniteGroup, strengths: Sequence[Strength]) -> float:
@@ -62,8 +60,14 @@ def usual_epsilon(group: FiniteGroup, strengths: Sequence[Strength]) -> float:
     are exact, form a subgroup, and all others fail at 99 % of the samples or more."""
     exact = (0, *(g for g, s in enumerate(strengths, start=1) if s.exact))
     failing = [s.broken_share for s in strengths if not s.exact]
-    divided = 1 < len(exact) < group.order and group.subgroup(exact) == exact
+    divided = 1 < len(exact) < group.order and group.is_subgroup(exact)
     return EPSILON_BESIDE_EXACT if divided and min(failing) >= EVERYWHERE else EPSILON
+
+
+def elements_up_to(epsilon: float, group: FiniteGroup, strengths: Sequence[Strength]) -> Stabilizer:
+    """The elements that are not strongly broken: the ε-stabilizer by `Strength.level`."""
+    names = group.elements[1:]
+    return stabilizer({g: s.level for g, s in zip(names, strengths, strict=True)}, epsilon, group)
 
 
 def decide(
@@ -78,11 +82,10 @@ def decide(
         return "wrong", _contradictions(mistakes)
     if all(s.exact for s in strengths):
         return "exact", "Every element holds at every sample."
-    strong = {g for g, s in enumerate(strengths, start=1) if s.strong(epsilon)}
-    holding = tuple(g for g in range(group.order) if g not in strong)
-    if strong and len(holding) > 1 and group.subgroup(holding) == holding:
-        kept = ", ".join(names[g] for g in holding)
-        lost = ", ".join(names[g] for g in sorted(strong))
+    held = elements_up_to(epsilon, group, strengths)
+    strong = [g for g in names if g not in held.elements]
+    if strong and len(held.elements) > 1 and held.is_group:
+        kept, lost = ", ".join(held.elements), ", ".join(strong)
         return "partial", f"Only the subgroup {{{kept}}} holds; strongly broken: {lost}."
     if len(strong) == group.order - 1 and min(s.broken_share for s in strengths) >= EVERYWHERE:
         return "partial", "No element but e holds: each is strongly broken nearly everywhere."

@@ -30,8 +30,8 @@ class Audit:
     seed: int = 0
     """the same seed gives the same audit"""
     epsilon: float | None = None
-    """mismatch, in mean steps, from which on an element counts as strongly broken (default: 0.5,
-    or 0.25 where a subgroup is exact and the rest fails everywhere)"""
+    """mismatch, in mean steps, above which an element counts as strongly broken (default: 0.5, or
+    0.25 where a subgroup is exact and the rest fails everywhere)"""
     policy: str | None = None
     """a run folder: its policy acts in half of the episodes, and steps are the agent's"""
     checkpoint: Literal["best", "last"] = "best"

@@ -1,5 +1,6 @@
 """`nearsym eval`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,14 +13,19 @@ class Evaluate:
     """Play episodes with a trained agent: mean return and its 95 % interval.
 
     nearsym eval runs/cartpole-swingup-seed0 --episodes 50 --noise 0.06
+    nearsym eval runs/reacher-seed0 runs/reacher-seed1 --protocol mean
     """
 
-    run: Positional[str]
-    """a run folder"""
+    run: Positional[tuple[str, ...]]
+    """a run folder; with --protocol, all those of one model"""
     episodes: int = 50
-    """how many"""
-    noise: float | None = None
-    """noise on the images (default: as in training)"""
+    """how many, of each policy that is played"""
+    protocol: Literal["mean", "best"] | None = None
+    """runs of one model as one result: the mean over all of them, or the one that was best in
+    training (the paper's Table 1), on other episodes"""
+    noise: str | None = None
+    """noise on the images: a number, or task for the paper's at this task (default: as in
+    training)"""
     checkpoint: Literal["best", "last"] = "best"
     """which weights"""
     sample: bool = False
@@ -38,19 +44,57 @@ def run(args: Evaluate) -> dict[str, Any]:
     """Returns of whole episodes."""
     from nearsym.runs.run import Run
 
-    opened = Run(args.run, trust_task=args.trust_task)
+    opened = [Run(folder, trust_task=args.trust_task) for folder in args.run]
+    if args.protocol is not None:
+        return _together(args, opened)
+    if len(opened) > 1:
+        raise UsageError(
+            f"{len(opened)} runs need `protocol='mean'` (recommended) or `protocol='best'` (the "
+            "paper's Table 1)."
+        )
     shared: dict[str, Any] = {"checkpoint": args.checkpoint, "seed": args.seed, "progress": True}
     if args.shuffled is None:
-        return opened.evaluate(
-            args.episodes, noise=args.noise, sample=args.sample, video=args.video, **shared
+        return opened[0].evaluate(
+            args.episodes, noise=_noise(args), sample=args.sample, video=args.video, **shared
         )
     if args.noise is not None or args.video is not None or args.sample:
         raise UsageError("`shuffled` takes only `checkpoint` and `seed` beside it.")
-    return opened.evaluate_shuffled(args.shuffled, **shared)
+    return opened[0].evaluate_shuffled(args.shuffled, **shared)
+
+
+def _together(args: Evaluate, opened: Sequence[Any]) -> dict[str, Any]:
+    """Several runs of one model as one result."""
+    from nearsym.runs.protocol import best_of_runs, mean_over_runs
+
+    for name in ("sample", "video", "shuffled"):
+        if getattr(args, name) not in (None, False):
+            raise UsageError(f"`{name}` is about one run: leave it out, or `protocol`.")
+    asked: dict[str, Any] = {"episodes": args.episodes, "noise": _noise(args), "seed": args.seed}
+    if args.protocol == "mean":
+        found = mean_over_runs(opened, checkpoint=args.checkpoint, progress=True, **asked)
+    elif args.checkpoint == "last":
+        raise UsageError("`protocol='best'` plays the best checkpoint: leave out `checkpoint`.")
+    else:
+        found = best_of_runs(opened, progress=True, **asked)
+    return found.as_json()
+
+
+def _noise(args: Evaluate) -> float | Literal["task"] | None:
+    if args.noise == "task":
+        return "task"
+    try:
+        return None if args.noise is None else float(args.noise)
+    except ValueError:
+        raise UsageError(f"`noise` needs a number or 'task', got {args.noise!r}.") from None
 
 
 def show(result: dict[str, Any]) -> None:
     """The result for people."""
+    if "protocol" in result:
+        from nearsym.runs.protocol import runs_table
+
+        print(runs_table(result))
+        return
     if "excess" in result:
         low, high = result["excess_ci95"]
         print(

@@ -63,7 +63,8 @@ def summary(command: Callable[..., Any]) -> str:
 
 
 def _usage(option: Option) -> str:
-    return option.flag if option.default is MISSING else f"[{option.flag}]"
+    flag = f"{option.flag} [{option.flag} ...]" if option.several else option.flag
+    return flag if option.default is MISSING else f"[{flag}]"
 
 
 def _row(option: Option) -> tuple[str, str]:

@@ -40,6 +40,8 @@ class Option:
     optional: bool = False
     """Whether it may be None."""
     positional: bool = False
+    several: bool = False
+    """Whether it takes one word or more: only the last argument without dashes may."""
     default: Any = MISSING
     help: str = ""
     """The string under the field, or what its metadata says under "help"."""
@@ -135,7 +137,8 @@ def _option(name: str, hint: Any, default: Any, owner: type) -> Option:
     kinds = [part for part in alternatives if part is not type(None)]
     if len(kinds) != 1:
         raise TypeError(f"{owner.__name__}.{name}: {hint} cannot be an option.")
-    words, choices = _words(kinds[0])
+    several = positional and typing.get_args(kinds[0])[1:] == (...,)
+    words, choices = _words(typing.get_args(kinds[0])[0] if several else kinds[0])
     if not all(word in _METAVARS for word in words) or (not words and len(alternatives) > 1):
         raise TypeError(f"{owner.__name__}.{name}: {hint} cannot be an option.")
     return Option(
@@ -144,6 +147,7 @@ def _option(name: str, hint: Any, default: Any, owner: type) -> Option:
         choices=choices,
         optional=len(alternatives) > 1,
         positional=positional,
+        several=several,
         default=default,
         owner=owner,
     )

@@ -72,7 +72,7 @@ class Train:
     threads: int = 1
     """torch threads"""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """auto: bf16 in the encoder where the hardware has it"""
+    """auto: bf16 in the encoder where the hardware has it; fp32 for the preset paper"""
     device: str = "cpu"
     """cpu or cuda"""
 

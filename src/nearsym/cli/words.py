@@ -68,8 +68,10 @@ def _without_subject(word: str, positional: list[Option]) -> str:
 
 
 def _place(word: str, found: Sorted, positional: list[Option]) -> None:
-    """Give a word to the next positional argument, if there is one more."""
+    """Give a word to the next positional argument, if there is one more or the last takes all."""
     position = len(found.arguments)
+    if positional and positional[-1].several:
+        position = min(position, len(positional) - 1)
     if position < len(positional):
         found.arguments += checked(positional[position], [word])
     else:

@@ -1,6 +1,6 @@
 """Finite groups as product tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,17 @@ class FiniteGroup:
             if products <= found:
                 return tuple(sorted(found))
             found |= products
+
+    def is_subgroup(self, members: Iterable[int]) -> bool:
+        """Whether these elements are closed under products and inverses.
+
+        >>> from nearsym.groups.catalog import cyclic
+        >>> cyclic(4).is_subgroup([0, 2]), cyclic(4).is_subgroup([0, 1])
+        (True, False)
+        """
+        # Of finitely many, the powers of g come back to e past g⁻¹: products are enough.
+        found = tuple(sorted(set(members)))
+        return bool(found) and self.subgroup(found) == found
 
     def right_cosets(self, subgroup: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """The cosets Kh of a subgroup K, each in increasing order, that of the identity first."""

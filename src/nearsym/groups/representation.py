@@ -175,7 +175,7 @@ def regular(group: FiniteGroup) -> Representation:
 
 def quotient(group: FiniteGroup, subgroup: Sequence[int]) -> Representation:
     """`FiniteGroup.quotient`."""
-    if group.subgroup(subgroup) != tuple(sorted({0, *subgroup})):
+    if not group.is_subgroup({0, *subgroup}):
         raise UsageError(f"{[group.elements[g] for g in subgroup]} is no subgroup of {group}.")
     members = group.subgroup(subgroup)
     cosets = sorted(

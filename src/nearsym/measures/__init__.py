@@ -1,5 +1,5 @@
-"""Measures of functions and networks: equivariance errors, layer by layer, relaxed weights
-and what they say is left of a symmetry.
+"""Measures of functions and networks: equivariance errors, layer by layer, the elements that
+hold up to an ε, relaxed weights and what they say is left of a symmetry.
 
 >>> import numpy as np
 >>> from nearsym.groups import dihedral
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from nearsym.measures.cosets import left_in_run as left_in_run
     from nearsym.measures.equivariance import equivariance_error as equivariance_error
     from nearsym.measures.equivariance import numeric_floor as numeric_floor
-    from nearsym.measures.equivariance import stabilizer as stabilizer
     from nearsym.measures.layerwise import layer_errors as layer_errors
     from nearsym.measures.relaxation import Spread as Spread
     from nearsym.measures.relaxation import relaxation_summary as relaxation_summary
+    from nearsym.measures.stabilizers import Stabilizer as Stabilizer
+    from nearsym.measures.stabilizers import stabilizer as stabilizer
     from nearsym.measures.what_is_left import LeftOver as LeftOver
     from nearsym.measures.what_is_left import left_over as left_over
 
@@ -32,6 +33,7 @@ __getattr__, __dir__, __all__ = attach(
         "LeftInRun": ".cosets",
         "LeftOver": ".what_is_left",
         "Spread": ".relaxation",
+        "Stabilizer": ".stabilizers",
         "coset_shares": ".cosets",
         "equivariance_error": ".equivariance",
         "layer_errors": ".layerwise",
@@ -39,6 +41,6 @@ __getattr__, __dir__, __all__ = attach(
         "left_over": ".what_is_left",
         "numeric_floor": ".equivariance",
         "relaxation_summary": ".relaxation",
-        "stabilizer": ".equivariance",
+        "stabilizer": ".stabilizers",
     },
 )

@@ -1,16 +1,23 @@
 """How far a function is from being equivariant, for each element of the group."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.action import Action
-from nearsym.groups.group import FiniteGroup
+
+OVER: dict[str, Callable[[np.ndarray], Any]] = {
+    "mean": lambda errors: float(errors.mean()),
+    "max": lambda errors: float(errors.max()),
+    "each": lambda errors: errors,
+}
+"""What the errors over a batch can be made into."""
 
 
 def equivariance_error(
@@ -19,11 +26,16 @@ def equivariance_error(
     act_in: Any,
     act_out: Action,
     *,
+    over: Literal["mean", "max", "each"] = "mean",
     relative: bool = False,
     quantiles: Sequence[float] = (),
     float64: bool = False,
 ) -> dict[str, Any]:
-    """‖f(gx) − g f(x)‖, averaged over the batch x, for each element g but the identity, by name.
+    """ee(f, g, x) = ‖f(gx) − g f(x)‖ for each element g but the identity, by name.
+
+    The paper's Definition 1. `over` says what is made of the errors in the batch x: their "mean",
+    their "max", or an array with the error at "each" x. Which elements hold up to an ε is said by
+    `stabilizer`.
 
     `x` is a batch (first axis), numpy or torch; for a function of several arguments it is a tuple
     of batches and `act_in` a tuple of actions. `relative` divides by the mean of ‖f(x)‖.
@@ -36,9 +48,12 @@ def equivariance_error(
     >>> rho = dihedral(1).sign()
     >>> equivariance_error(lambda x: 2 * x + 0.5, np.ones((4, 1)), rho, rho)
     {'mirror_x': 1.0}
+    >>> x = np.array([[1.0], [2.0]])
+    >>> equivariance_error(np.square, x, rho, rho, over="each")
+    {'mirror_x': array([2., 8.])}
     """
     group = act_out.group
-    _check_levels(quantiles)
+    _check_options(over, quantiles)
     if float64:
         f, x = _double(f), _double(x)
     with torch.no_grad():
@@ -50,7 +65,8 @@ def equivariance_error(
         }
     # f = 0 everywhere is equivariant: its error is 0, not 0/0.
     scale = 1.0 if scale == 0.0 else scale
-    return {name: _summary(e / scale, quantiles) for name, e in errors.items()}
+    made = partial(_with_quantiles, levels=quantiles) if quantiles else OVER[over]
+    return {name: made(e / scale) for name, e in errors.items()}
 
 
 def numeric_floor(f: nn.Module, x: Any, *, relative: bool = False) -> float:
@@ -67,22 +83,6 @@ def numeric_floor(f: nn.Module, x: Any, *, relative: bool = False) -> float:
         gap = _norms(_double(_call(f, x)) - exact).mean()
         scale = float(_norms(exact).mean()) if relative else 1.0
     return float(gap) / (1.0 if scale == 0.0 else scale)
-
-
-def stabilizer(errors: Mapping[str, float], epsilon: float, group: FiniteGroup) -> tuple[str, ...]:
-    """A largest subgroup that can be grown from elements of error ≤ epsilon, smallest errors first.
-
-    >>> from nearsym.groups.catalog import dihedral
-    >>> stabilizer({"rot180": 0.3, "mirror_x": 1e-7, "mirror_y": 0.3}, 1e-4, dihedral(2))
-    ('e', 'mirror_x')
-    """
-    kept: tuple[int, ...] = (0,)
-    allowed = {0} | {group.index(name) for name, e in errors.items() if e <= epsilon}
-    for name in sorted(errors, key=lambda name: errors[name]):
-        grown = group.subgroup([*kept, group.index(name)])
-        if set(grown) <= allowed:
-            kept = grown
-    return tuple(group.elements[g] for g in kept)
 
 
 def _call(f: Callable[..., Any], x: Any) -> Any:
@@ -117,17 +117,21 @@ def _norms(y: Any) -> np.ndarray:
     flat = y.detach().double().cpu().numpy() if isinstance(y, torch.Tensor) else np.asarray(y)
     if flat.ndim == 0:
         raise UsageError("equivariance_error needs a function of batches: its output has no axis.")
+    if len(flat) == 0:
+        raise UsageError("equivariance_error needs at least one sample, got an empty batch.")
     return np.linalg.norm(flat.astype(np.float64).reshape(len(flat), -1), axis=1)
 
 
-def _summary(errors: np.ndarray, quantiles: Sequence[float]) -> Any:
-    mean = float(errors.mean())
-    if not quantiles:
-        return mean
-    return {"mean": mean} | {f"q{q:g}": float(np.quantile(errors, q)) for q in quantiles}
+def _with_quantiles(errors: np.ndarray, levels: Sequence[float]) -> dict[str, float]:
+    found = {f"q{q:g}": float(np.quantile(errors, q)) for q in levels}
+    return {"mean": float(errors.mean())} | found
 
 
-def _check_levels(quantiles: Sequence[float]) -> None:
+def _check_options(over: str, quantiles: Sequence[float]) -> None:
+    if over not in OVER:
+        raise unknown_name("value of `over`", over, OVER)
+    if quantiles and over != "mean":
+        raise UsageError(f"`quantiles` come beside the mean: leave out `over` {over!r}, or them.")
     wrong = [q for q in quantiles if not 0.0 <= q <= 1.0]
     if wrong:
         raise UsageError(f"Quantiles lie between 0 and 1, such as 0.95, got {wrong[0]!r}.")

@@ -7,6 +7,7 @@
 | `train.py` | start and resume |
 | `folder.py`, `folders_0_1.py` | what lies in a run folder |
 | `run.py`, `evaluate.py`, `plot.py` | a run as an object |
+| `one_model.py`, `protocol.py`, `relaxed_figure.py` | several runs of one model as one result |
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,10 @@ from nearsym.lazy import attach
 if TYPE_CHECKING:
     from nearsym.runs.config import RunConfig as RunConfig
     from nearsym.runs.presets import preset_config as preset_config
+    from nearsym.runs.protocol import RunsEvaluation as RunsEvaluation
+    from nearsym.runs.protocol import best_of_runs as best_of_runs
+    from nearsym.runs.protocol import mean_over_runs as mean_over_runs
+    from nearsym.runs.relaxed_figure import plot_relaxed as plot_relaxed
     from nearsym.runs.run import Curve as Curve
     from nearsym.runs.run import Run as Run
     from nearsym.runs.run import start_run as start_run
@@ -26,6 +31,10 @@ __getattr__, __dir__, __all__ = attach(
         "Curve": ".run",
         "Run": ".run",
         "RunConfig": ".config",
+        "RunsEvaluation": ".protocol",
+        "best_of_runs": ".protocol",
+        "mean_over_runs": ".protocol",
+        "plot_relaxed": ".relaxed_figure",
         "preset_config": ".presets",
         "start_run": ".run",
     },

@@ -59,7 +59,7 @@ def configure(
         config,
         seed=seed,
         threads=torch.get_num_threads() if threads is None else threads,
-        precision=_precision(precision, found, device),
+        precision=_precision(precision, config, device),
         device=device,
     )
 
@@ -90,7 +90,9 @@ def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> 
         )
 
 
-def _precision(precision: str, task: Task, device: str) -> str:
-    if task.rounds_away and precision == "auto":
+def _precision(precision: str, config: RunConfig, device: str) -> str:
+    """float32 where rounding would lose something, and where the paper's settings are asked for,
+    unless somebody says otherwise."""
+    if precision == "auto" and (config.task.rounds_away or config.preset == "paper"):
         return "fp32"
     return resolve_precision(precision, device)

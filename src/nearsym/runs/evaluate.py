@@ -11,7 +11,7 @@ import numpy as np
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.folder import check_data
 from nearsym.runs.train import torch_threads
-from nearsym.tasks.task import Playing
+from nearsym.tasks.task import Noise, Playing
 from nearsym.tasks.trading.leak_check import evaluate_shuffled
 from nearsym.tasks.trading.task import TradingTask
 from nearsym.training import atomic
@@ -28,14 +28,17 @@ def evaluate_run(
     run: "Run",
     *,
     episodes: int = 50,
-    noise: float | None = None,
+    noise: Noise | None = None,
     checkpoint: str = "best",
     sample: bool = False,
     seed: int = FIRST_SEED,
     video: Path | None = None,
-    progress: bool = False,
+    progress: bool | Callable[[], None] = False,
 ) -> dict[str, Any]:
-    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean."""
+    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean.
+
+    `progress` is a bar, silence, or a function that is called after every episode.
+    """
     _check_count("episodes", episodes, 1)
     _check_seed(seed)
     task = run.task if noise is None else run.task.with_noise(noise)
@@ -49,7 +52,7 @@ def evaluate_run(
         agent = run.load_agent(checkpoint, env)
         agent.generator.manual_seed(seed)  # what a sampled policy draws
         film = None if video is None else Film(env, video)
-        with _bar(episodes, "episode", progress) as advance:
+        with progress_bar(episodes, "episode", progress) as advance:
             played = _Watched(film, advance)
             playing = Playing(
                 episodes,
@@ -84,7 +87,7 @@ def evaluate_in_shuffled_worlds(
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
         agent.generator.manual_seed(seed)
-        with _bar(worlds, "world", progress) as advance:
+        with progress_bar(worlds, "world", progress) as advance:
             result = evaluate_shuffled(
                 task, agent.policy, env, worlds=worlds, seed=seed, on_world=advance
             )
@@ -142,9 +145,12 @@ class Film:
 
 
 @contextmanager
-def _bar(total: int, unit: str, shown: bool) -> Iterator[Callable[[], None]]:
-    if not shown:
-        yield lambda: None
+def progress_bar(
+    total: int, unit: str, shown: bool | Callable[[], None]
+) -> Iterator[Callable[[], None]]:
+    """What to call after each of `total` units: a bar, nothing, or what was given instead."""
+    if callable(shown) or not shown:
+        yield shown if callable(shown) else lambda: None
         return
     # Not at the top: it finds out what it runs in, and starts a thread even for a hidden bar.
     from tqdm.auto import tqdm

@@ -1,12 +1,22 @@
 """A learning curve as a picture."""
 
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.curve import Curve
+
+if TYPE_CHECKING:
+    from nearsym.runs.run import Run
+
+
+def title_of(run: "Run") -> str:
+    """Task, variant and model."""
+    variant = "" if run.task.variant is None else f" {run.task.variant}"
+    return f"{run.task.name}{variant}, {run.config.network.model}"
 
 
 def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) -> Any:
@@ -25,6 +35,14 @@ def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) ->
     axes.plot(thousands, np.asarray(curve.mean), label="mean return")
     axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=title)
     axes.legend(frameon=False)
+    return write_figure(figure, path)
+
+
+def write_figure(figure: Any, path: str | PathLike[str] | None) -> Any:
+    """The figure, also written to a file if one is named."""
     if path is not None:
+        from nearsym.audits.plots import check_plot  # here: it brings all audits along
+
+        check_plot(Path(path))
         figure.savefig(path, dpi=150)
     return figure

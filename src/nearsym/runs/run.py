@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -27,13 +27,13 @@ from nearsym.runs.folder import (
     read_rows,
     read_summary,
 )
-from nearsym.runs.plot import plot_curve
+from nearsym.runs.plot import plot_curve, title_of
 from nearsym.runs.policy import own_action
 from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.runs.train import StopRequested, never, torch_threads
 from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
 from nearsym.tasks.registry import find_task
-from nearsym.tasks.task import Task
+from nearsym.tasks.task import Noise, Task
 from nearsym.training.callbacks import Callback, ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
 
@@ -157,15 +157,21 @@ class Run:
 
     def plot(self, path: StrPath | None = None) -> Any:
         """The learning curve as a matplotlib figure, also written to a file if one is named."""
-        variant = "" if self.task.variant is None else f" {self.task.variant}"
-        title = f"{self.task.name}{variant}, {self.config.network.model}"
-        return plot_curve(self.curve(), path, title=title)
+        return plot_curve(self.curve(), path, title=title_of(self))
+
+    def plot_relaxed(
+        self, path: StrPath | None = None, *, when: Literal["training", "end"] = "training"
+    ) -> Any:
+        """The relaxed weights of every layer and element, over training or at its end."""
+        from nearsym.runs.relaxed_figure import plot_relaxed
+
+        return plot_relaxed(self, path, when=when)
 
     def evaluate(
         self,
         episodes: int = 50,
         *,
-        noise: float | None = None,
+        noise: Noise | None = None,
         checkpoint: str = "best",
         sample: bool = False,
         seed: int = FIRST_SEED,
@@ -174,8 +180,9 @@ class Run:
     ) -> dict[str, Any]:
         """Returns of whole episodes: `return_mean`, its 95 % interval `return_ci95`, `returns`, ….
 
-        Trading is played on the test part, with the daily value and costs of every episode and
-        the baselines beside it.
+        `noise` is a number, or 'task' for the image noise under which the paper tests policies on
+        this task; by default that of training. Trading is played on the test part, with the daily
+        value and costs of every episode and the baselines beside it.
         """
         return evaluate_run(
             self,

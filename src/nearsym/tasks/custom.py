@@ -13,7 +13,7 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Part, PlainEvaluation, Settings, Traits
+from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Traits
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
@@ -58,7 +58,7 @@ class CustomTask(PlainEvaluation):
     def check_given(self, names: Collection[str]) -> None:
         """Every option has an effect."""
 
-    def with_noise(self, noise: float) -> Self:
+    def with_noise(self, noise: Noise) -> Self:
         raise UsageError("`noise` belongs to tasks of nearsym; add it in the environment itself.")
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> gymnasium.Env:

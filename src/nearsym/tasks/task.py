@@ -18,6 +18,10 @@ Settings = dict[str, dict[str, Any]]
 """Values of settings by section (task, algorithm, network, training) and name."""
 
 
+Noise = float | Literal["task"]
+"""Standard deviation of noise on images, or that under which the task itself tests policies."""
+
+
 class Traits(NamedTuple):
     """What decides which agent and model a task gets by default."""
 
@@ -101,7 +105,7 @@ class Task(Protocol):
         """Where a preset means something else for this task than for the agent in general."""
         ...
 
-    def with_noise(self, noise: float) -> Self:
+    def with_noise(self, noise: Noise) -> Self:
         """The same task under other noise on its images."""
         ...
 
@@ -176,11 +180,25 @@ class PixelsOrState(PlainEvaluation):
             if name in names and not self.images:
                 raise UsageError(f"`{name}` is about images: use it with `obs='pixels'`.")
 
-    def with_noise(self, noise: float) -> Self:
+    @property
+    def test_noise(self) -> float | None:
+        """Standard deviation of the image noise under which policies are tested, where the task
+        names one."""
+        return None
+
+    def with_noise(self, noise: Noise) -> Self:
         if not self.images:
             raise UsageError("`noise` is noise on images; this run does not see pixels.")
-        changed: Any = replace(self, noise=noise)  # type: ignore[type-var]
+        deviation = self._own_noise(noise) if isinstance(noise, str) else noise
+        changed: Any = replace(self, noise=deviation)  # type: ignore[type-var]
         return changed
+
+    def _own_noise(self, word: str) -> float:
+        if word != "task":
+            raise UsageError(f"`noise` is a number or 'task', got {word!r}.")
+        if self.test_noise is None:
+            raise UsageError("`noise='task'` needs a task that names its noise; give a number.")
+        return self.test_noise
 
 
 def returns_of(played: list[Episode]) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class Domain:
     test_noise: float
     """Standard deviation of the image noise under which the paper tests policies."""
     medium: bool = False
-    """Whether DrQ-v2 counts the task as medium: its exploration noise falls over 500k steps, not
-    100k."""
+    """Whether DrQ-v2 counts the task as medium and not as easy: it trains for 3.1 million frames,
+    not 1.1, and its exploration noise falls over 500k agent steps, not 100k."""
     sparse: bool = False
     """Reward 1 at the goal and 0 elsewhere."""
     rpp_slow_target: bool = False

@@ -57,6 +57,10 @@ class ControlTask(PixelsOrState):
         return DOMAINS[self.name]
 
     @property
+    def test_noise(self) -> float:
+        return self.domain.test_noise
+
+    @property
     def frames_per_step(self) -> int:
         return self.action_repeat
 
@@ -106,8 +110,9 @@ class ControlTask(PixelsOrState):
 def _paper(task: ControlTask, agent: str) -> Settings:
     if agent == "sac":
         return {"task": {"action_repeat": 1}}
-    steps = 500_000 if task.domain.medium else 100_000
-    return {"task": {}, "algorithm": {"std_steps": steps}}
+    # DrQ-v2's two lengths: frames of a run, and agent steps over which its exploration falls.
+    frames, std_steps = (3_100_000, 500_000) if task.domain.medium else (1_100_000, 100_000)
+    return {"task": {}, "algorithm": {"std_steps": std_steps}, "training": {"frames": frames}}
 
 
 def _laptop(task: ControlTask, agent: str) -> Settings:

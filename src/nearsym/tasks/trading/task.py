@@ -9,7 +9,7 @@ import gymnasium
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TIME_KINDS
-from nearsym.tasks.task import Part, Playing, Policy, Settings, Traits, play, returns_of
+from nearsym.tasks.task import Noise, Part, Playing, Policy, Settings, Traits, play, returns_of
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv, make_trading
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
@@ -71,7 +71,7 @@ class TradingTask:
     def check_given(self, names: Collection[str]) -> None:
         """Every option has an effect."""
 
-    def with_noise(self, noise: float) -> Self:
+    def with_noise(self, noise: Noise) -> Self:
         raise UsageError("`noise` is noise on images; this run does not see pixels.")
 
     def make(self, part: Part = "train", *, render_mode: str | None = None) -> TradingEnv:
