@@ -1,0 +1,30 @@
+"""What decides the numbers of a run, as a short name."""
+
+import hashlib
+import json
+from typing import Any
+
+from nearsym.runs.config import RunConfig, to_plain
+
+UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("training", "replay"))
+"""A run may grow, and where and how often it is kept changes no number."""
+
+
+def decisive(config: RunConfig) -> dict[str, Any]:
+    """The configuration as JSON objects, without what changes no number up to a given frame."""
+    plain = to_plain(config)
+    for section, name in UNDECISIVE:
+        del plain[section][name]
+    return plain
+
+
+def digest(config: RunConfig) -> str:
+    """Equal for configurations that give equal numbers: sixteen hexadecimal digits.
+
+    >>> from nearsym.runs.configure import configure
+    >>> short, long = (configure("craft", preset="smoke", frames=n) for n in (600, 900))
+    >>> digest(short) == digest(long) != digest(configure("craft", preset="smoke", seed=1))
+    True
+    """
+    text = json.dumps(decisive(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
