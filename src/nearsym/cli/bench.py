@@ -9,7 +9,7 @@ from nearsym.errors import UsageError
 
 BENCHMARKS = {
     "layers": ("layers", "steerable"),
-    "update": ("update", "replay"),
+    "update": ("state", "update", "replay"),
     "env": ("craft", "env"),
     "trading": ("trading",),
 }
