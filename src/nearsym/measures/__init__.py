@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nearsym.measures.layerwise import layer_errors as layer_errors
     from nearsym.measures.relaxation import Spread as Spread
     from nearsym.measures.relaxation import relaxation_summary as relaxation_summary
+    from nearsym.measures.turning import turning_error as turning_error
     from nearsym.measures.what_is_left import LeftOver as LeftOver
     from nearsym.measures.what_is_left import left_over as left_over
 
@@ -40,5 +41,6 @@ __getattr__, __dir__, __all__ = attach(
         "numeric_floor": ".equivariance",
         "relaxation_summary": ".relaxation",
         "stabilizer": ".equivariance",
+        "turning_error": ".turning",
     },
 )
