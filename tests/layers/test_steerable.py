@@ -12,9 +12,9 @@ from nearsym.groups.action import ImageAction, Together
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.planar import o2, so2
 from nearsym.layers.init import orthogonal_
-from nearsym.layers.kernel_basis import Rings
 from nearsym.layers.nonlinearity import Gated, NormReLU, Pointwise
 from nearsym.layers.residual_path import residual
+from nearsym.layers.rings import Rings
 from nearsym.layers.sizes import EquivarianceWarning, exact_sizes
 from nearsym.layers.steerable import SteerableConv2d
 from nearsym.measures.equivariance import equivariance_error

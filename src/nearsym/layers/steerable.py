@@ -12,7 +12,8 @@ from nearsym.groups.action import Action
 from nearsym.layers.actions import on_maps
 from nearsym.layers.checks import check_image, check_relaxation, check_whole
 from nearsym.layers.constant import Constant
-from nearsym.layers.kernel_basis import AnyRepresentation, Rings, fixed_vectors, kernel_basis
+from nearsym.layers.kernel_basis import AnyRepresentation, fixed_vectors, kernel_basis
+from nearsym.layers.rings import Rings
 from nearsym.layers.sizes import warn_if_inexact
 
 

@@ -8,7 +8,8 @@ from torch import nn
 
 from nearsym.errors import UsageError
 from nearsym.groups.planar import PlanarRepresentation, rotation
-from nearsym.layers.kernel_basis import AnyRepresentation, offsets
+from nearsym.layers.kernel_basis import AnyRepresentation
+from nearsym.layers.rings import offsets
 from nearsym.layers.smooth_parts import smooth_parts
 from nearsym.layers.steerable import SteerableConv2d
 
