@@ -5,7 +5,8 @@
 The solutions form a linear space; `kernel_basis` finds a basis once for each question and keeps it.
 Groups that map the pixel grid to itself (flips, quarter turns) are solved pixel by pixel, exactly
 and completely. All others, SO(2) and O(2) among them, are solved on rings: circular harmonics up to
-a band limit, times a Gaussian in the radius (Weiler & Cesa 2019, arXiv:1911.08251).
+a band limit, times a profile in the radius (Weiler & Cesa 2019, arXiv:1911.08251), each made of
+pixels so that it turns well (`harmonics.py`).
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from nearsym.groups.action import fits_grid
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.planar import PlanarRepresentation, planar_irrep
 from nearsym.groups.representation import Representation
+from nearsym.layers.harmonics import circular_harmonics
 from nearsym.layers.pixel_kernels import dual, independent, invariants, pixel_kernels
 from nearsym.layers.rings import Rings, offsets
 
@@ -99,29 +101,23 @@ def coordinate_blocks(rep: AnyRepresentation) -> list[np.ndarray]:
 def _ring_basis(
     in_rep: AnyRepresentation, out_rep: AnyRepresentation, kernel_size: int, rings: Rings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Circular harmonics times a Gaussian in the radius, sampled at the pixels.
+    """The solutions on a circle, with the harmonics of every ring on the pixels.
 
     Relaxed weights belong to the offsets: w_k(y) = relaxed[k, y]. The origin, which is its own
     orbit and can break nothing, takes their mean.
     """
-    points = offsets(kernel_size)
-    radius, angle = np.hypot(*points.T), np.arctan2(points[:, 1], points[:, 0])
-    sampled = []
-    for ring in rings.radii(kernel_size):
-        profile = rings.profile(ring, radius, kernel_size)
-        for k in rings.frequencies(ring):
-            harmonics = np.stack([np.cos(k * angle), np.sin(k * angle)][: 2 if k else 1])
-            if k > 0:
-                harmonics[:, radius == 0] = 0.0  # the origin has no direction
-            matrices = angular_basis(in_rep, out_rep, k)
-            sampled.append(np.einsum("kaij,ap,p->kijp", matrices, harmonics, profile))
+    sampled = [
+        np.einsum("kaij,ap->kijp", angular_basis(in_rep, out_rep, k), values)
+        for k, values in circular_harmonics(kernel_size, rings)
+    ]
     values = np.concatenate(sampled)
     # A coarse grid confuses some harmonics of neighbouring rings.
     kept, _ = independent(
         values.reshape(len(values), int(np.prod(values.shape[1:]))), tolerance=1e-3
     )
     values = values[kept]
-    away = radius > 0
+    points = offsets(kernel_size)
+    away = np.abs(points).max(axis=1) > 0
     spread = np.full((len(points), int(away.sum())), 1.0 / max(1, away.sum()))
     spread[away] = np.eye(int(away.sum()))
     return values, np.broadcast_to(spread, (len(values), *spread.shape))

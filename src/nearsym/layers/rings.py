@@ -10,7 +10,10 @@ from nearsym.errors import UsageError
 
 @dataclass(frozen=True)
 class Rings:
-    """How kernels are sampled where the group does not fit the grid.
+    """How kernels are made where the group does not fit the grid.
+
+    Each ring carries the angular frequencies of its band. With a `smoothness`, rings are corrected
+    so that they turn well; the widths then choose a basis of the kernels, no longer their span.
 
     >>> Rings().radii(5), Rings(band=1.0).frequencies(2.0)
     (array([0., 1., 2.]), range(0, 3))
@@ -22,12 +25,20 @@ class Rings:
     """The same for the outermost ring: what it leaks into the kernel's corners has no counterpart
     on the axes, so it is kept narrow."""
     band: float = 2.0
-    """Highest angular frequency on a ring, as a multiple of its radius in pixels. A circle of
-    radius r crosses about 2πr pixels, so π would be the limit of what the grid can tell apart."""
+    """Highest angular frequency on a ring, as a multiple of its radius in pixels. Beyond 2 no
+    kernels turn well."""
+    smoothness: float | None = 2.0
+    """How smooth images are: kernels turn best on noise blurred by a Gaussian of so many pixels, 1
+    to 4. None keeps the rings as they are sampled, which turn far worse (`docs/steerable.md`)."""
 
     def __post_init__(self) -> None:
         if not min(self.width, self.outer_width) > 0 or not self.band >= 0:
             raise UsageError(f"Rings need widths > 0 and a band ≥ 0, got {self}.")
+        if self.smoothness is not None and not _within(1, self.smoothness, 4):
+            raise UsageError(
+                "`smoothness` must lie between 1 and 4 pixels, or be None for rings as they are "
+                f"sampled, got {self.smoothness!r}."
+            )
 
     def radii(self, kernel_size: int) -> np.ndarray:
         """0, 1, 2, … pixels for odd kernels, ½, 1½, … for even ones."""
@@ -46,3 +57,7 @@ def offsets(kernel_size: int) -> Float[np.ndarray, "offsets 2"]:
     """The points (x, y) of a kernel's pixels, row by row; x to the right, y up."""
     line = np.arange(kernel_size) - (kernel_size - 1) / 2
     return np.stack([np.tile(line, kernel_size), np.repeat(-line, kernel_size)], axis=1)
+
+
+def _within(low: float, value: object, high: float) -> bool:
+    return isinstance(value, int | float) and low <= value <= high

@@ -15,6 +15,9 @@ import math
 import numpy as np
 from jaxtyping import Complex, Int
 
+NEGLIGIBLE = 1e-12
+"""Parts that stay below it at all points are left out."""
+
 
 def smooth_parts(
     points: np.ndarray, smoothness: float
@@ -29,7 +32,9 @@ def smooth_parts(
     z = (points[:, 0] + 1j * points[:, 1]) / (2 * smoothness)
     powers = _scaled_powers(z, _highest(float(np.abs(z).max())))
     p, q = np.indices((len(powers), len(powers))).reshape(2, -1)
-    return p - q, np.exp(-(np.abs(z) ** 2)) * powers[p] * powers[q].conj()
+    parts = np.exp(-(np.abs(z) ** 2)) * powers[p] * powers[q].conj()
+    seen = np.abs(parts).max(axis=1) > NEGLIGIBLE
+    return (p - q)[seen], parts[seen]
 
 
 def _scaled_powers(z: np.ndarray, highest: int) -> np.ndarray:

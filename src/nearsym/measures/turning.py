@@ -34,15 +34,14 @@ def turning_error(layer: nn.Module, degrees: float, *, smoothness: float = 2.0) 
     kernel = layer.kernel().detach().double().cpu().flatten(2).numpy()
     rho_in = np.kron(_matrix(layer.in_rep, degrees), np.eye(layer.in_channels))
     rho_out = np.kron(_matrix(layer.out_rep, degrees), np.eye(layer.out_channels))
+    first_turned = np.einsum("oip,ij->ojp", kernel, rho_in)
+    turned_after = np.einsum("on,nip->oip", rho_out, kernel)
     frequencies, parts = smooth_parts(offsets(layer.kernel_size), smoothness)
     gap = whole = 0.0
-    for m in np.unique(frequencies):
-        answer = kernel @ parts[frequencies == m].T  # (out, in, parts): f of each part
-        turned = cmath.exp(-1j * m * math.radians(degrees)) * np.einsum(
-            "oip,ij->ojp", answer, rho_in
-        )
-        gap += _energy(turned - np.einsum("on,nip->oip", rho_out, answer))
-        whole += _energy(answer)
+    for m in np.unique(frequencies):  # a turned image has the part φ(g⁻¹y) = φ(y) exp(−imα)
+        part, phase = parts[frequencies == m].T, cmath.exp(-1j * m * math.radians(degrees))
+        gap += _energy((phase * first_turned - turned_after) @ part)
+        whole += _energy(kernel @ part)
     return math.sqrt(gap / whole) if whole > 0 else 0.0  # f = 0 follows every turn
 
 
