@@ -146,6 +146,16 @@ def test_the_page_prints_these_figures(size, rings):
     assert [float(cell) for cell in row.split(" | ")] == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.parametrize("smoothness", [1.0, 2.0, 4.0])
+def test_the_page_prints_the_figures_of_other_images(smoothness):
+    header, _, *rows = re.search(r"^\| blur .*(\n\|.*)+", PAGE, re.MULTILINE)[0].splitlines()
+    column = header.strip("| ").split(" | ").index(f"{smoothness:g}")
+    for rings, row in zip((Rings(), Rings(smoothness=smoothness), SAMPLED), rows, strict=True):
+        printed = [float(number) for number in row.strip("| ").split(" | ")[column].split(", ")]
+        errors = drawn(so2(), 5, rings, smoothness)
+        assert printed == pytest.approx([np.median(errors), errors.max()], rel=0.25)
+
+
 def test_weights_of_sampled_rings_are_refused_in_one_sentence(tmp_path):
     """Earlier versions had no other; torch marked their layers with version 1."""
     old = SteerableConv2d(so2().trivial(), so2().irrep(1), 2, 2, 5, rings=SAMPLED)
