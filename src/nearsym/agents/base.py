@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
+from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
 
@@ -110,6 +111,20 @@ def frozen(module: nn.Module) -> Iterator[None]:
             weight.requires_grad_(True)
 
 
+def check_fits(name: str, module: nn.Module, saved: dict[str, Tensor]) -> None:
+    """Refuse weights of another network: those of a version that built it otherwise."""
+    expected = {key: tuple(weight.shape) for key, weight in module.state_dict().items()}
+    found = {key: tuple(weight.shape) for key, weight in saved.items()}
+    if found != expected:
+        key = min(k for k in expected | found if expected.get(k) != found.get(k))
+        was, wants = (f"shape {w[key]}" if key in w else "nothing" for w in (found, expected))
+        raise UsageError(
+            f"The saved {name} is not the one that this version of nearsym builds for these "
+            f"settings: at {key!r} it has {was}, expected {wants}. Use the version that "
+            "saved it with its settings, or train again."
+        )
+
+
 def uniform_action(size: int, generator: torch.Generator) -> np.ndarray:
     """An action drawn uniformly from [−1, 1]ⁿ."""
     drawn = torch.rand((1, size), generator=generator, device=generator.device)
@@ -186,6 +201,7 @@ class Learner(Generic[Config]):
     def load_weights(self, state: dict[str, Any]) -> None:
         """The networks of a state: enough to act, on any device."""
         for name, module in self._modules().items():
+            check_fits(name, module, state[name])
             module.load_state_dict(state[name])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
