@@ -77,6 +77,8 @@ def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> 
     for name in ("filters", "relax"):
         if name in given and model != "approx":
             raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
+    if "sit_readout" in given and model != "sit":
+        raise UsageError(f"`sit_readout` belongs to the model sit, not to {model}.")
     if steerable and model in ("none", "sit"):
         raise UsageError(f"`layers='steerable'` needs a group; the model {model} has none.")
     if steerable and "relax" in given:
