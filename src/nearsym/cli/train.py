@@ -243,7 +243,8 @@ def _from_file(args: Train) -> dict[str, Any]:
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
-    for name, usual in (("filters", 1), ("relax", "input")):  # a file has them for every model
+    # A file has them for every model.
+    for name, usual in (("filters", 1), ("relax", "input"), ("sit_readout", "broken")):
         if network.get(name) == usual:
             del network[name]
     return asked | {"model": network.pop("model", None), "network": network}

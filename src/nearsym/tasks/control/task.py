@@ -102,7 +102,7 @@ class ControlTask(PixelsOrState):
             algorithm = chosen.setdefault("algorithm", {})
             # 0.009, where others have 0.01.
             algorithm["target_tau"] = 0.9 * algorithm.get("target_tau", 0.01)
-        if model == "sit":  # patches of 8 do not divide the sizes of the convolutional encoder
+        if model == "sit" and preset == "paper":  # the size that the paper gave this model
             chosen["task"]["size"] = 64
         return chosen
 
