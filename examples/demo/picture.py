@@ -18,7 +18,7 @@ from training import MODELS, VARIANT, Runs
 COLOURS = {"none": "#5f5f5f", "exact": "#0072b2", "approx": "#d55e00"}
 MEANINGS = {
     "none": "no symmetry built in",
-    "exact": "all 8 symmetries of the square forced",
+    "exact": "all 8 symmetries forced",
     "approx": "begins with all 8, may unlearn them",
 }
 DISTANCE = 1.8
@@ -49,7 +49,7 @@ def headline(runs: Runs, audit: Any, found: Mapping[str, Score]) -> str:
     agents = "; ".join(f"{model}: {meaning}" for model, meaning in MEANINGS.items())
     return (
         f"A craft whose thrusters were mounted {VARIANT.removeprefix('tilt=')}° askew: "
-        f"{in_short(audit)}.\nThree agents learn to fly it to a target. {agents}.\n"
+        f"{in_short(audit)}.\n{agents}.\n"
         f"Return after {frames:,} steps of training, mean of {_seeds(runs)}: {returns}."
     )
 
