@@ -26,6 +26,7 @@ class ControlTask(PixelsOrState):
     kind: ClassVar[str] = "control"
     agents: ClassVar[tuple[str, ...]] = ("drqv2", "sac")
     rounds_away: ClassVar[bool] = False
+    light: ClassVar[bool] = True
     of_images: ClassVar[tuple[str, ...]] = ("size", "frame_stack", "noise", "background")
 
     name: str
@@ -63,10 +64,6 @@ class ControlTask(PixelsOrState):
     @property
     def frames_per_step(self) -> int:
         return self.action_repeat
-
-    @property
-    def light(self) -> bool:
-        return not self.images
 
     @property
     def images(self) -> bool:
