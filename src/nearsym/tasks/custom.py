@@ -171,6 +171,8 @@ def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) ->
         raise UsageError(f"{error} nearsym's own tasks: nearsym.list_tasks().") from error
     except gymnasium.error.DependencyNotInstalled as error:
         raise UsageError(f"{task} needs something that is not installed: {error}") from error
+    except gymnasium.error.Error as error:
+        raise UsageError(f"Gymnasium cannot make {task}: {error}") from error
 
 
 def _check_gymnasium_options(task: str, options: Mapping[str, Any]) -> None:
@@ -191,10 +193,12 @@ def from_factory(task: str | Factory, **options: Any) -> gymnasium.Env:
 
 def _imported(task: str) -> Factory:
     module_name, _, factory_name = task.partition(":")
-    if not (module_name and factory_name):
+    if not factory_name or not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"A task of your own is module:factory, got {task!r}.")
     try:
         module = import_module(module_name)
+    except SystemExit as left:
+        raise _left(f"Importing {module_name!r}", left) from left
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise  # the module is there, and something that it imports is not
@@ -213,10 +217,21 @@ def _imported(task: str) -> Factory:
 
 def _called(task: str, factory: Factory, **options: Any) -> gymnasium.Env:
     _check_options(task, factory, options)
-    env = factory(**options)
+    try:
+        env = factory(**options)
+    except SystemExit as left:
+        raise _left(f"Calling {task}", left) from left
     if not isinstance(env, gymnasium.Env):
         raise UsageError(f"{task} has to return a Gymnasium environment, got {type(env).__name__}.")
     return env
+
+
+def _left(doing: str, exit: SystemExit) -> UsageError:
+    """An exit that nobody asked for must not pass for success."""
+    return UsageError(
+        f"{doing} asked the program to exit (code {exit.code}), where an environment was expected. "
+        "Name a function that returns one."
+    )
 
 
 def _check_options(
