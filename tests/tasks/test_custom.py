@@ -299,7 +299,7 @@ def test_a_run_folder_is_no_task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "x").mkdir(parents=True)
     (tmp_path / "runs" / "x" / "config.json").touch()
-    with pytest.raises(UsageError, match="is a run folder, not a task: .*`resume='runs/x'`"):
+    with pytest.raises(UsageError, match=r"is a run folder, not a task: .*`resume='runs/x'`"):
         find_task("runs/x")
 
 

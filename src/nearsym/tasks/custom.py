@@ -1,7 +1,8 @@
 """Somebody's own environment as a task: a Gymnasium id, module:factory, a class or a function."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Traits
+from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Task, Traits
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
@@ -96,6 +97,18 @@ class CustomTask(PlainEvaluation):
                 "it. Hand over the environment as `task`, or, if you trust the folder, pass "
                 "`trust_task=True`."
             )
+
+
+@contextmanager
+def closed_if_refused(task: Task) -> Iterator[None]:
+    """Closes the environment that was built to look at a task, where the block ends in an error
+    before somebody has taken it."""
+    try:
+        yield
+    except BaseException:
+        while isinstance(task, CustomTask) and task._opened:
+            task._opened.pop().close()
+        raise
 
 
 def custom_task(made_by: str | Factory, symmetry: Symmetry | None = None) -> CustomTask:

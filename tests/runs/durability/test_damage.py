@@ -9,7 +9,7 @@ import shutil
 import pytest
 import torch
 
-from nearsym.training.checkpoint import FORMAT
+from nearsym.training.checkpoint_file import FORMAT
 
 LOOP = "nearsym.training.loop.Trainer.run"
 
