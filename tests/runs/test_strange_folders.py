@@ -154,7 +154,7 @@ def edit(folder, **changes):
 def test_an_edited_setting_is_named(change, name, folder):
     edit(folder, **change)
     before = everything(folder)
-    with pytest.raises(UsageError, match=f"was trained with {name}, and its config.json now says"):
+    with pytest.raises(UsageError, match=f"was trained with {name}, and config.json says"):
         Run(folder).resume()
     assert {p: c for p, c in everything(folder).items() if p.name != "lock"} == {
         p: c for p, c in before.items() if p.name != "lock"

@@ -15,8 +15,14 @@ from nearsym.training.checkpoint_file import WRONG, decode, encode, reason
 from nearsym.training.packing import pack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
+_PUT_BACK = "That would give other numbers: put config.json back, or start a new run."
 Accept = Callable[[dict[str, Any], int], None]
 """Takes over a state and its frame count, or raises an error if it is none that it can use."""
+
+
+class OtherSettingsError(CorruptError):
+    """A checkpoint is whole, and was made with other settings: of another run, or they were
+    edited."""
 
 
 class CheckpointWarning(UserWarning):
@@ -111,7 +117,7 @@ class CheckpointStore:
         A newer checkpoint that is damaged, or whose replay is, or that `accept` cannot take over,
         is passed over with a warning.
         """
-        reasons = []
+        reasons: list[CorruptError] = []
         for path in self._newest_first():
             try:
                 content = self._content(path)
@@ -121,7 +127,7 @@ class CheckpointStore:
                     self._restore_replay(path, content)
                 _hand_over(path, content, accept)
             except CorruptError as error:
-                reasons.append(str(error))
+                reasons.append(error)
                 self._refused.add(path)
                 continue
             for said in reasons:
@@ -147,6 +153,8 @@ class CheckpointStore:
         try:
             content = self._content(path)
             _hand_over(path, content, accept)
+        except OtherSettingsError as error:
+            raise UsageError(f"{error} {_PUT_BACK}") from error
         except CorruptError as error:
             raise UsageError(f"{error} Use `checkpoint='last'`.") from error
         return content["state"], content["frames"]
@@ -157,10 +165,8 @@ class CheckpointStore:
         for name, now in (self.settings or {}).items():
             before = now if saved is None else saved.get(name, now)  # nor what came later
             if before != now:
-                raise UsageError(
-                    f"{self.folder.parent} was trained with {name} {before}, and its config.json "
-                    f"now says {now}, which would give other numbers. Put config.json back, or "
-                    "start a new run."
+                raise OtherSettingsError(
+                    f"{path} was trained with {name} {before}, and config.json says {now}."
                 )
         return content
 
@@ -181,7 +187,7 @@ class CheckpointStore:
         found = [path for path in self.folder.glob("checkpoint-*.ckpt") if _frames(path) >= 0]
         return iter(sorted(found, key=_frames, reverse=True))
 
-    def _none_left(self, reasons: list[str]) -> UsageError:
+    def _none_left(self, reasons: list[CorruptError]) -> UsageError:
         if not self.folder.is_dir():
             return UsageError(f"There is no folder {self.folder}. Name the folder of a run.")
         if not reasons:
@@ -189,8 +195,11 @@ class CheckpointStore:
                 f"{self.folder} holds no checkpoint: the run ended before its first one. "
                 "Start a new run."
             )
+        others = [error for error in reasons if isinstance(error, OtherSettingsError)]
+        if others:
+            return UsageError(f"{others[0]} {_PUT_BACK}")
         return UsageError(
-            f"No checkpoint in {self.folder} can be used. {' '.join(reasons)} "
+            f"No checkpoint in {self.folder} can be used. {' '.join(map(str, reasons))} "
             "Restore the folder from a copy, or start a new run."
         )
 
