@@ -215,6 +215,7 @@ def _go_back(trainer: Trainer, store: CheckpointStore, log: RunLog) -> None:
         if trainer.state.frames != frames:
             raise ValueError(f"its loop is at frame {trainer.state.frames}")
 
+    trainer.env.reset(seed=trainer.first_seed)  # what fails here is no fault of a checkpoint
     saved, frames = store.load_latest(accept)
     log.cut(saved["log"], frames)
 
