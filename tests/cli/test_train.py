@@ -355,3 +355,13 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
 def test_a_file_of_prices_is_found_from_everywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert config("trading", "--data", "mine.csv").task.data == str(tmp_path / "mine.csv")
+
+
+@pytest.mark.parametrize("model", ["none", "exact", "approx", "rpp", "augment", "mirror"])
+def test_the_whole_configuration_of_a_run_of_any_model_is_a_file_of_settings(model, tmp_path):
+    from nearsym.runs.config import to_plain
+
+    first = new_run("craft", "--preset", "smoke", "--model", model)[1]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"config": to_plain(first)}))
+    assert new_run("--config", path)[1] == first
