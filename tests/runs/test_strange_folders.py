@@ -397,7 +397,7 @@ def sparse(path):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", [bomb, expanded, allocating, sparse])
 def test_sizes_are_checked_before_memory_is_taken(kind, folder, monkeypatch):
-    monkeypatch.setattr("nearsym.training.checkpoint_file.memory", lambda: 50e9)
+    monkeypatch.setattr("nearsym.training.checkpoint_file.machine_memory", lambda: 50e9)
     kind(newest(folder))
     with pytest.warns(CheckpointWarning, match="Using the checkpoint before it"):
         Run(folder).resume()

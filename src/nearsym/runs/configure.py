@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
@@ -40,6 +40,8 @@ def configure(
     >>> configure("cartpole-swingup", obs="state", preset="smoke", network={"hidden": 8}).agent
     'sac'
     """
+    words = {"model": model, "agent": agent, "preset": preset}
+    _check_words(**words, precision=precision, device=device)
     given = {name: value for name, value in options.items() if value is not None}
     found = find_task(task, **given).suited_to(agent)
     found.check_given(given)
@@ -63,6 +65,13 @@ def configure(
             precision=_precision(precision, config, device),
             device=device,
         )
+
+
+def _check_words(**words: Any) -> None:
+    """Refuse what is no text where a name is expected: it may come from a file."""
+    for name, word in words.items():
+        if not isinstance(word, str | None):
+            raise UsageError(f"`{name}` must be text, got {shown(word)}.")
 
 
 def _changed(task: Any) -> list[str]:

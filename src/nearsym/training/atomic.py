@@ -32,7 +32,7 @@ _REASONS = {
     errno.EIO: "the disk reports an input/output error. Check it",
 }
 
-GO_ON = "resume the run; the last checkpoint is intact"
+GO_ON = "resume the run; what it has saved is intact"
 TRY_AGAIN = "try again; nothing has been changed"
 
 
@@ -53,7 +53,7 @@ def explain_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[N
     Traceback (most recent call last):
         ...
     nearsym.training.atomic.DiskError: Saving failed in run: the disk is full. Free some space, then
-    resume the run; the last checkpoint is intact.
+    resume the run; what it has saved is intact.
     """
     try:
         yield

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from nearsym.errors import UsageError
+from nearsym.training.allocator import machine_memory
 from nearsym.training.packing import unpack
 from nearsym.training.storage import CorruptError
 from nearsym.training.untrusted import refuse_irregular
@@ -80,21 +81,13 @@ def _read(path: Path) -> bytes:
             if not head.startswith(FORMAT + b"\n"):
                 raise CorruptError(f"{path} is not a checkpoint of this version of nearsym.")
             size = os.fstat(file.fileno()).st_size
-            if _COPIES * size > memory():
+            if _COPIES * size > machine_memory():
                 raise CorruptError(f"{path} has {size:,} bytes: too many for this machine.")
             return head + file.read()
     except UsageError as error:
         raise CorruptError(str(error)) from error
     except OSError as error:
         raise CorruptError(f"{path} cannot be read ({error.strerror}).") from error
-
-
-def memory() -> float:
-    """The bytes of memory that this machine has; infinite where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows
-        return float("inf")
 
 
 def _check_body(path: Path, body: memoryview) -> None:

@@ -84,7 +84,7 @@ def read_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def parse_json(text: str, where: str) -> Any:
+def parse_json(text: str, where: str, fault: str = "is damaged") -> Any:
     """JSON as plain data; whatever is wrong with it is one sentence that says where.
 
     >>> parse_json("[" * 100_000, "config.json")
@@ -95,9 +95,9 @@ def parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise UsageError(f"{where} is damaged: it is nested too deeply.") from None
+        raise UsageError(f"{where} {fault}: it is nested too deeply.") from None
     except ValueError as error:  # no JSON, or a number of more digits than Python reads
-        raise UsageError(f"{where} is damaged: {_sentence(error)}.") from None
+        raise UsageError(f"{where} {fault}: {_sentence(error)}.") from None
 
 
 def _sentence(error: Exception) -> str:
