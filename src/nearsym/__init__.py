@@ -10,10 +10,18 @@ Importing it makes the tasks known to Gymnasium as `nearsym/…-v0`. Public name
 neither torch nor a simulator.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nearsym.tasks.registry import list_tasks, make
+try:
+    from nearsym.tasks.registry import list_tasks, make
+except KeyboardInterrupt:
+    # The command comes through here before it can answer Ctrl-C itself; others get the exception.
+    if sys.argv[0] != "-m" and sys.argv[0].rpartition("/")[2] != "nearsym":
+        raise
+    print("nearsym: stopped.", file=sys.stderr)
+    raise SystemExit(1) from None
 
 if TYPE_CHECKING:
     from nearsym import agents as agents

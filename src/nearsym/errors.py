@@ -1,7 +1,10 @@
-"""The one exception for what a person can put right, and the hint for a mistyped name."""
+"""The one exception for what a person can put right, the hint for a mistyped name, and the check of
+a number's range."""
 
 import difflib
 from collections.abc import Iterable
+from numbers import Real
+from typing import Any
 
 
 class UsageError(ValueError):
@@ -35,7 +38,7 @@ def unknown_name(kind: str, name: object, choices: Iterable[str]) -> UsageError:
     """
     names = sorted(choices)
     hint = did_you_mean(name, names)
-    return UsageError(f"Unknown {kind} {name!r}.{hint} Choose from: {', '.join(names)}.")
+    return UsageError(f"Unknown {kind} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
@@ -44,5 +47,42 @@ def did_you_mean(name: object, choices: Iterable[str]) -> str:
     >>> did_you_mean("cartpol", ["acrobot", "cartpole"])
     " Did you mean 'cartpole'?"
     """
-    nearest = difflib.get_close_matches(str(name), sorted(choices), n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(str(name)[:100], sorted(choices), n=1, cutoff=0.5)
     return f" Did you mean {nearest[0]!r}?" if nearest else ""
+
+
+def check_range(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no number from `low` to `high`.
+
+    >>> check_range("frames", -3, 1, 10**12)
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: `frames` must be at least 1, got -3.
+    """
+    number: Any = value  # Real has no < for type checkers
+    if not isinstance(value, Real) or number != number:
+        wanted = f"a number from {_number(low)} to {_number(high)}"
+    elif number < low:
+        wanted = f"at least {_number(low)}"
+    elif number > high:
+        wanted = f"at most {_number(high)}"
+    else:
+        return
+    raise UsageError(f"`{name}` must be {wanted}, got {shown(value)}.")
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """A value for an error: not longer than a line, whatever somebody sent.
+
+    >>> shown(10**5000), shown("x" * 1000, longest=10)
+    ('a number of more than 4300 digits', "'xxxxxxxx…")
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write such integers
+        return "a number of more than 4300 digits"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -13,7 +13,7 @@ MISTAKES = {
     ),
     "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
     "no episodes": (["eval", RUN, "--episodes", "0"], "--episodes must be at least 1, got 0"),
-    "a negative seed": (["eval", RUN, "--seed", "-5"], "--seed must lie between 0 and"),
+    "a negative seed": (["eval", RUN, "--seed", "-5"], "--seed must be at least 0, got -5"),
     "shuffled elsewhere": (
         ["eval", RUN, "--shuffled", "1"],
         "--shuffled needs a task with prices, and cartpole-swingup has none",

@@ -38,6 +38,9 @@ def test_no_command_shows_the_help_and_fails(capsys):
         (UsageError("Wrong."), 2),
         (MissingExtraError("Filming", "plots"), 2),
         (RunError("The disk is full."), 1),
+        (MemoryError("Unable to allocate 9 TiB"), 1),
+        (PermissionError(13, "Permission denied", "there"), 1),
+        (OSError("Something\nelse"), 1),
         (KeyboardInterrupt(), 1),
     ],
 )
@@ -109,6 +112,44 @@ def test_ctrl_c_during_an_import_is_one_line(module):
         [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "nearsym: stopped.\n")
+
+
+IMPORTING = """
+import os, signal, sys, time
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv[0] = sys.argv[2]
+import nearsym
+"""
+
+
+@pytest.mark.parametrize("module", ["gymnasium", "numpy", "nearsym.tasks.craft.task"])
+@pytest.mark.parametrize("started_as", ["-m", "/usr/bin/nearsym"])
+def test_ctrl_c_while_the_package_itself_is_imported(module, started_as):
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING, module, started_as],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "nearsym: stopped.\n")
+
+
+def test_ctrl_c_while_a_script_imports_the_package_is_the_scripts_own():
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING, "gymnasium", "/home/me/script.py"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "KeyboardInterrupt" in done.stderr
+    assert "nearsym: stopped" not in done.stderr
 
 
 @pytest.mark.parametrize("kind", [UsageError, RunError])

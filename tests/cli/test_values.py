@@ -1,6 +1,7 @@
 """Settings from a file: what is read, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -52,7 +53,13 @@ def test_a_file_that_is_not_there(tmp_path):
         ({"training": {"batchsize": 3}}, "Did you mean 'batch_size'?"),
         ({"training": {"batch_size": "3"}}, "--training.batch-size must be int, got '3'"),
         ({"seed": "x"}, "seed"),
-        ({"preset": 3}, "Unknown preset 3"),
+        ({"preset": 3}, "--preset must be text, got 3"),
+        ({"preset": []}, "--preset must be text, got []"),
+        ({"agent": {}}, "--agent must be text, got {}"),
+        ({"network": {"model": [1]}}, "--model must be text, got [1]"),
+        ({"device": 7}, "--device must be text, got 7"),
+        ("[" * 100_000, "is no JSON file: it is nested too deeply"),
+        ('{"seed": ' + "9" * 5000 + "}", "is no JSON file: Exceeds the limit (4300 digits)"),
     ],
 )
 def test_what_a_file_gets_wrong_is_one_sentence(content, text, write, command):
@@ -60,3 +67,8 @@ def test_what_a_file_gets_wrong_is_one_sentence(content, text, write, command):
     assert result.code == 2
     assert text in result.err
     assert "Traceback" not in result.err
+
+
+def test_an_endless_file_is_not_read_to_its_end():
+    with pytest.raises(UsageError, match="no file of settings: it has more than 64 MiB"):
+        read_values(Path("/dev/zero"))

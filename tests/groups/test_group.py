@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.group import FiniteGroup
 
@@ -105,7 +105,19 @@ def test_wrong_plane_actions_are_refused():
 
 
 @pytest.mark.parametrize("family", [cyclic, dihedral])
-@pytest.mark.parametrize("size", [0, -1, 2.0, "4"])
+@pytest.mark.parametrize("size", [0, -1, 2.0, "4", 501, 10**9, 10**5000], ids=shown)
 def test_wrong_sizes_are_refused(family, size):
-    with pytest.raises(UsageError, match=r"needs a whole number n ≥ 1, got"):
+    with pytest.raises(UsageError, match=r"needs a whole number n from 1 to 500, got"):
         family(size)
+
+
+def test_a_table_that_is_too_large_is_refused_before_it_is_checked():
+    with pytest.raises(UsageError, match="at most 1000 elements here, got 5000"):
+        FiniteGroup("large", [str(i) for i in range(5000)], np.zeros((1, 1), int))
+
+
+def test_a_table_that_is_not_associative_is_refused():
+    # A loop of order 5 with an identity, inverses on both sides and no associativity.
+    table = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 0, 1], [4, 3, 1, 2, 0]]
+    with pytest.raises(UsageError, match="the product table is not associative"):
+        FiniteGroup("loop", list("eabcd"), table)

@@ -75,9 +75,8 @@ def test_sac_reads_vectors_whatever_a_file_says(small):
     ("device", "text"), [("gpu", "A device is cpu or cuda"), ("cuda:99", "device")]
 )
 def test_devices_that_are_not_there(device, text, small):
-    config = replace(small(), device=device)
     with pytest.raises(UsageError, match=text):
-        build_agent(config, config.task.make())
+        build_agent(replace(small(), device=device), small().task.make())
 
 
 def test_a_lopsided_box_is_no_trouble_without_a_mirror(small):
@@ -87,9 +86,8 @@ def test_a_lopsided_box_is_no_trouble_without_a_mirror(small):
 
 @pytest.mark.parametrize("device", ["cuda:x", "cuda:", "cpu:0x"])
 def test_devices_that_are_none(device, small):
-    config = replace(small(), device=device)
     with pytest.raises(UsageError, match="A device is cpu or cuda"):
-        build_agent(config, config.task.make())
+        replace(small(), device=device)
 
 
 def test_building_leaves_the_global_generator_alone(small):

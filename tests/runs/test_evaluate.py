@@ -1,5 +1,6 @@
 """Evaluating a run: mean, interval, noise, film."""
 
+import errno
 from importlib import import_module
 
 import imageio.v3 as imageio
@@ -10,6 +11,7 @@ import pytest
 from nearsym.errors import UsageError
 from nearsym.runs.run import start_run
 from nearsym.tasks.registry import find_task
+from nearsym.training.atomic import DiskError
 
 KEYS = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
 STEPS = 125  # of an episode: 1000 frames, eight a step
@@ -61,8 +63,8 @@ def test_noise_belongs_to_pixels(vectors, trader):
     ("options", "text"),
     [
         ({"episodes": 0}, "`episodes` must be at least 1, got 0"),
-        ({"seed": -1}, "`seed` must lie between 0 and .*, got -1"),
-        ({"seed": 2**62}, "`seed` must lie between 0 and"),
+        ({"seed": -1}, "`seed` must be at least 0, got -1"),
+        ({"seed": 2**62}, "`seed` must be at most 4,611,686,018,427,387,903"),
     ],
 )
 def test_numbers_out_of_range(options, text, vectors):
@@ -90,6 +92,19 @@ def test_a_film_to_play(pixels, tmp_path):
 def test_a_film_of_an_unknown_kind_is_refused_first(pixels, tmp_path):
     with pytest.raises(UsageError, match=r"A video ends in \.mp4 or \.gif, got film\.txt"):
         pixels.evaluate(video=tmp_path / "film.txt")
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_film(small, tmp_path, monkeypatch):
+    import_module("toys")  # registers them
+    run = start_run(small("toys/Filmed-v0"), tmp_path / "run")
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("nearsym.training.atomic.write_at", refuse)
+    with pytest.raises(DiskError, match=r"Writing the video failed in .*: the disk is full"):
+        run.evaluate(1, video=tmp_path / "film.gif")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_an_environment_without_pictures(vectors, tmp_path):

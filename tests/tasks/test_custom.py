@@ -12,7 +12,7 @@ from nearsym.groups.catalog import dihedral
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
 from nearsym.tasks.custom import custom_task, own_spaces, reopened
-from nearsym.tasks.registry import find_task
+from nearsym.tasks.registry import find_task, make
 from nearsym.tasks.task import Playing, play, returns_of
 
 MIRROR = dihedral(1)
@@ -265,3 +265,45 @@ def test_playing_counts_and_tells():
     found = returns_of(played)
     assert found["returns"] == pytest.approx([12.0] * 4)  # three times 4, half way from 2 to 6
     assert (found["return_mean"], found["episodes"]) == (pytest.approx(12.0), 4)
+
+
+@pytest.mark.parametrize(
+    "name", ["sys:exit", "leaving:make", "leaving:later"], ids=["exit", "import", "call"]
+)
+def test_an_exit_does_not_pass_for_success(name, tmp_path, monkeypatch):
+    at_once = "" if name.endswith("later") else "sys.exit(0)"
+    text = f"import sys\n{at_once}\ndef make(): ...\ndef later(): sys.exit()\n"
+    (tmp_path / "leaving.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "leaving", raising=False)
+    with pytest.raises(UsageError, match="asked the program to exit") as error:
+        find_task(name).make()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [".mod:make", "a..b:make", ":make", "os:", "a b:make", "/x:make"])
+def test_what_is_no_module_is_not_imported(name):
+    with pytest.raises(UsageError, match="A task of your own is module:factory, got "):
+        find_task(name).make()
+
+
+@pytest.mark.parametrize("name", ["/abs/missing", "./runs/x", "runs/a/b", "../x", "a/", "/"])
+def test_a_path_is_no_task(name):
+    with pytest.raises(UsageError, match="is neither a task nor a run folder: it has no config"):
+        find_task(name)
+    with pytest.raises(UsageError, match="neither a task nor a run folder"):
+        make(name)
+
+
+def test_a_run_folder_is_no_task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "x").mkdir(parents=True)
+    (tmp_path / "runs" / "x" / "config.json").touch()
+    with pytest.raises(UsageError, match=r"is a run folder, not a task: .*`resume='runs/x'`"):
+        find_task("runs/x")
+
+
+@pytest.mark.parametrize("name", ["runs/missing", "x/y-v0", "Pendulum-v99", "Pendulum-v0"])
+def test_what_gymnasium_does_not_know_is_one_sentence(name):
+    with pytest.raises(UsageError):
+        make(name)

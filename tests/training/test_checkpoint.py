@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.training.checkpoint import FORMAT, CheckpointStore, CheckpointWarning
+from nearsym.training.checkpoint import CheckpointStore, CheckpointWarning
+from nearsym.training.checkpoint_file import FORMAT
 
 
 def test_a_resumed_run_samples_the_same(small_run, mapped, tmp_path):

@@ -221,4 +221,4 @@ def test_what_the_disk_says_is_put_in_words(small_run, code, message, tmp_path, 
     with pytest.raises(DiskError, match=message) as raised:
         CheckpointStore(tmp_path).save(small_run.state_at(1), 1)
     assert str(tmp_path) in str(raised.value)
-    assert "the last checkpoint is intact" in str(raised.value)
+    assert "what it has saved is intact" in str(raised.value)

@@ -14,6 +14,9 @@ from nearsym.training.config import TrainingConfig, check_learns
         ({"frames": 0}, "`frames` must be at least 1, got 0"),
         ({"batch_size": 0}, "`batch_size` must be at least 1"),
         ({"eval_every": -5}, "`eval_every` must be at least 1, got -5"),
+        ({"frames": 10**20}, "`frames` must be at most 1,000,000,000,000, got 1000"),
+        ({"discount": float("nan")}, "`discount` must be a number from 0 to 1, got nan"),
+        ({"replay_capacity": "many"}, "`replay_capacity` must be a number"),
         ({"replay": "tape"}, "`replay` must be 'memory' or 'disk', got 'tape'"),
     ],
 )

@@ -2,13 +2,15 @@
 
 import json
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nearsym.errors import UsageError
+from nearsym.errors import RunError, UsageError
 from nearsym.training.atomic import DiskError
 from nearsym.training.log import RunLog, read_metrics
 
@@ -103,11 +105,77 @@ def test_a_file_that_has_lost_lines_is_not_filled_with_zeros(tmp_path):
 @pytest.mark.parametrize("file", ["metrics.jsonl", "tb"])
 def test_a_full_disk_is_an_error_that_people_can_read(file, log, monkeypatch):
     """/dev/full takes nothing; neither writing nor closing may end in a bare OSError."""
-    with open("/dev/full", "w") as full, open("/dev/full", "wb", buffering=0) as raw:
+    with open("/dev/full", "wb", buffering=0) as raw:
         if file == "tb":
             monkeypatch.setattr(log._scalars._records, "_writer", raw)
         else:
-            monkeypatch.setattr(log, "_file", full)
+            monkeypatch.setattr(log, "path", Path("/dev/full"))
+            monkeypatch.setattr(log, "_descriptor", os.dup(raw.fileno()))
         with pytest.raises(DiskError, match=r"Writing metrics failed in .*: the disk is full"):
             log.write(1, {"a": 1.0})
-        log.close()
+
+
+def test_a_deleted_file_is_put_back_and_ends_the_run(log):
+    log.write(1, {"a": 1.0})
+    before = log.path.read_bytes()
+    log.path.unlink()
+    with pytest.raises(RunError, match=r"deleted while the run wrote to it.*put back; resume"):
+        log.write(2, {"a": 2.0})
+    assert log.path.read_bytes() == before
+
+
+def test_a_deleted_file_is_noticed_at_a_checkpoint_too(log):
+    log.write(1, {"a": 1.0})
+    log.path.unlink()
+    with pytest.raises(RunError, match="deleted"):
+        log.position()
+    assert read_metrics(log.path) == [{"frames": 1, "a": 1.0}]
+
+
+def test_a_replaced_file_is_somebody_elses(log, tmp_path):
+    log.write(1, {"a": 1.0})
+    before = log.path.read_bytes()
+    (tmp_path / "other").write_text("mine")
+    (tmp_path / "other").rename(log.path)
+    with pytest.raises(RunError, match=r"replaced .* What it held is in metrics.kept.jsonl: give"):
+        log.write(2, {"a": 2.0})
+    assert log.path.read_text() == "mine"
+    assert (tmp_path / "metrics.kept.jsonl").read_bytes() == before
+
+
+def test_a_shortened_file_ends_the_run(log):
+    log.write(1, {"a": 1.0})
+    os.truncate(log.path, 3)
+    with pytest.raises(RunError, match="shortened while the run wrote to it"):
+        log.write(2, {"a": 2.0})
+    assert log.path.stat().st_size == 3
+
+
+def test_a_log_goes_on_only_where_a_line_ends(log, tmp_path):
+    log.write(1, {"a": 1.0})
+    log.check(log.position())
+    for wrong, kind in ((3, UsageError), (-1, ValueError), ("0", ValueError), (None, ValueError)):
+        with pytest.raises(kind):
+            log.check(wrong)
+    with pytest.raises(UsageError, match="no line that ends at byte 3"):
+        RunLog(tmp_path, position=3)
+
+
+def test_looking_at_a_log_changes_nothing(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"frames": 1}\n')
+    RunLog(tmp_path, position=None).close()
+    assert path.read_text() == '{"frames": 1}\n'
+    assert not (tmp_path / "tb").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["x", "[]", "3", '{"a": 1}', '{"frames": -1}', '{"frames": "9"}', '{"frames": true}',
+             "[" * 100_000, '{"frames": ' + "9" * 5000 + "}", '{"frames": 1e3}']
+)  # fmt: skip
+def test_a_damaged_line_is_named(line, tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"frames": 1}}\n{line}\n')
+    with pytest.raises(UsageError, match=r"metrics.jsonl, line 2, is damaged: ") as error:
+        read_metrics(path)
+    assert len(str(error.value)) < 300

@@ -155,7 +155,7 @@ def test_frames_are_stored_once_and_memory_stays_in_the_window():
         ({"obs_shape": (5, 4, 8)}, r"stack of 3 frames, got the shape \(5, 4, 8\)"),
         ({"action_size": 0}, "at least one component, got 0"),
         ({"nstep": 0}, "`nstep` must be at least 1"),
-        ({"discount": 1.5}, r"`discount` lie in \[0, 1\], got 3 and 1.5"),
+        ({"discount": 1.5}, r"`discount` must lie in \[0, 1\], got 1.5"),
     ],
 )
 def test_bad_settings_are_refused(change, message):

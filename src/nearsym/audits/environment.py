@@ -16,7 +16,7 @@ from nearsym.audits.pairs import Pairs, resets, sample_pairs
 from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
 from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.regions import Box, find_regions
-from nearsym.audits.simulator import Simulator, check_samples
+from nearsym.audits.simulator import Simulator, check_samples, check_seed
 from nearsym.audits.table import audit_table
 from nearsym.audits.verdict import Strength, Verdict, decide, elements_up_to, usual_epsilon
 from nearsym.errors import UsageError
@@ -177,6 +177,7 @@ def audit_environment(
     approximate Broken mildly or in places (up to 100% of the samples): mirror_x.
     """
     _check_options(samples, epsilon, per_episode)
+    check_seed(seed)
     simulator = Simulator(env, seed, longest)
     starts = list(resets(simulator, STARTS, seed))
     observations = [np.asarray(simulator.env.reset(seed=seed + i)[0]) for i in range(5)]

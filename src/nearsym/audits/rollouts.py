@@ -25,7 +25,7 @@ from nearsym.audits.offers import (
 )
 from nearsym.audits.policies import PolicyMaker, uniform
 from nearsym.audits.progress import Progress, as_progress
-from nearsym.audits.simulator import check_samples, move
+from nearsym.audits.simulator import check_samples, check_seed, move
 from nearsym.audits.table import audit_table
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
@@ -108,6 +108,7 @@ def audit_rollouts(
     True
     """
     check_samples(samples)
+    check_seed(seed)
     symmetry, longest, missing = declared_symmetry(env), longest_episode(env), missing_methods(env)
     env = symmetric_layer(env)
     images = _are_images(env.observation_space)

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from nearsym.cli.options import Positional
-from nearsym.errors import UsageError
+from nearsym.runs.limits import check_threads
 
 BENCHMARKS = {
     "layers": ("layers", "steerable"),
@@ -31,8 +31,7 @@ def run(args: Bench) -> dict[str, Any]:
     """The rows of a benchmark."""
     import torch
 
-    if args.threads < 1:
-        raise UsageError(f"--threads must be at least 1, got {args.threads}.")
+    check_threads(args.threads)
     torch.set_num_threads(args.threads)
     rows: list[dict[str, Any]] = []
     for name in BENCHMARKS[args.what]:

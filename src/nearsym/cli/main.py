@@ -41,11 +41,15 @@ def run(argv: Sequence[str]) -> int:
         return _complain(error, command, 2)
     except RunError as error:
         return _complain(error, command, 1)
+    except MemoryError as error:
+        return _complain(f"There is not enough memory. {error}".rstrip(), command, 1)
     except KeyboardInterrupt:
         return _complain("stopped.", command, 1)
     except BrokenPipeError:
         discard_output()
         return 1
+    except OSError as error:  # the system refused something that nobody foresaw
+        return _complain(_refusal(error), command, 1)
 
 
 def commands() -> Mapping[str, tuple[ModuleType, Any]]:
@@ -73,6 +77,11 @@ def _call(module: Any, command: Any, wants_json: bool) -> int:
     else:
         module.show(result)
     return module.exit_code(result) if hasattr(module, "exit_code") else 0
+
+
+def _refusal(error: OSError) -> str:
+    reason = " ".join((error.strerror or str(error)).split())
+    return f"{reason}." if error.filename is None else f"{error.filename}: {reason}."
 
 
 def _complain(error: Exception | str, command: Any, code: int) -> int:

@@ -243,9 +243,9 @@ def _from_file(args: Train) -> dict[str, Any]:
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
-    # A file has them for every model.
-    for name, usual in (("filters", 1), ("relax", "input"), ("sit_readout", "broken")):
-        if network.get(name) == usual:
+    usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
+    for name, value in usual.items():  # a file has them for every model
+        if network.get(name) == value:
             del network[name]
     return asked | {"model": network.pop("model", None), "network": network}
 

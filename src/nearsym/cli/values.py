@@ -1,27 +1,36 @@
 """Settings from a JSON file, to start from before the flags."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
+from nearsym.training.untrusted import LARGEST_JSON, parse_json
 
 SECTIONS = ("task", "algorithm", "network", "training")
 
 
 def read_values(path: Path) -> dict[str, Any]:
     """The JSON object in a file; of a run's `config.json`, the settings."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
-    except ValueError as error:  # neither JSON nor UTF-8
-        raise UsageError(f"{path} is no JSON file: {error}.") from None
+    values = parse_json(_text(path), str(path), "is no JSON file")
     if isinstance(values, dict) and "config" in values:
         values = values["config"]
     if not isinstance(values, dict):
         raise UsageError(f"{path} must hold a JSON object, got {type(values).__name__}.")
     for name in SECTIONS:
         if not isinstance(values.get(name, {}), dict):
-            raise UsageError(f"{path}: `{name}` must be an object, got {values[name]!r}.")
+            raise UsageError(f"{path}: `{name}` must be an object, got {shown(values[name])}.")
     return values
+
+
+def _text(path: Path) -> str:
+    """What a file says; pipes are welcome here, as in `--config <(…)`, and may not be endless."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_JSON + 1)
+        if len(content) > LARGEST_JSON:
+            raise UsageError(f"{path} is no file of settings: it has more than 64 MiB.")
+        return content.decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+    except ValueError as error:  # no UTF-8
+        raise UsageError(f"{path} is no JSON file: {error}.") from None

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.groups.group import FiniteGroup
 
+LARGEST = 500
+"""The largest n of C_n and D_n: a table of products has n² entries, and is checked in n³ steps."""
 MIRROR_X = np.array([[-1.0, 0.0], [0.0, 1.0]])
 
 
@@ -83,5 +85,5 @@ def _mirror_name(k: int, n: int) -> str:
 
 
 def _check_size(family: str, n: int) -> None:
-    if not isinstance(n, int) or n < 1:
-        raise UsageError(f"{family}(n) needs a whole number n ≥ 1, got {n!r}.")
+    if not isinstance(n, int) or not 1 <= n <= LARGEST:
+        raise UsageError(f"{family}(n) needs a whole number n from 1 to {LARGEST}, got {shown(n)}.")

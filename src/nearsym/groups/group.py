@@ -8,6 +8,9 @@ import numpy as np
 
 from nearsym.errors import UsageError, unknown_name
 
+LARGEST_ORDER = 1000
+"""Elements that a group may have: its table of products is checked in n³ steps."""
+
 if TYPE_CHECKING:
     from nearsym.groups.representation import Representation
 
@@ -41,6 +44,10 @@ class FiniteGroup:
     ):
         self.name = name
         self.elements = tuple(elements)
+        if len(self.elements) > LARGEST_ORDER:
+            raise UsageError(
+                f"{name}: a group has at most {LARGEST_ORDER} elements here, got {len(elements)}."
+            )
         self.mul = np.array(mul, dtype=np.int64)
         self._check_table()
         self.plane = None if plane is None else self._checked_plane(np.asarray(plane, float))
@@ -167,7 +174,8 @@ from ρ(e) by 3.
             raise UsageError(
                 f"{self.name}: an element appears twice in a row or column of the product table."
             )
-        if (self.mul[self.mul] != self.mul[:, self.mul]).any():
+        # One g at a time: (gh)k = g(hk) for all h and k.
+        if any((self.mul[self.mul[g]] != self.mul[g][self.mul]).any() for g in range(n)):
             raise UsageError(f"{self.name}: the product table is not associative.")
 
     def _checked_plane(self, plane: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ def from_plain(plain: Any) -> Symmetry:
         bounded = plain["bounded"]
     except UsageError as error:
         raise UsageError(f"This is no saved symmetry: {error}") from error
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise UsageError(f"This is no saved symmetry: {error!r}.") from error
     if not isinstance(action, Representation) or not isinstance(bounded, bool):
         raise UsageError(

@@ -1,6 +1,5 @@
 """The composition root: the only place that turns configurations into objects."""
 
-import re
 from pathlib import Path
 
 import gymnasium
@@ -18,6 +17,7 @@ from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
 from nearsym.networks.build import NetworkConfig, build_actor_critic
 from nearsym.runs.config import RunConfig
+from nearsym.runs.limits import check_device, check_memory
 from nearsym.tasks.custom import own_spaces
 from nearsym.training.replay import Replay
 
@@ -72,6 +72,7 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     shape = env.observation_space.shape
     assert shape is not None
     check_reads(config.agent, images=len(shape) == 3)
+    check_memory(config.network)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds["networks"])
         symmetry = network_symmetry(env, config.network)
@@ -115,8 +116,7 @@ def build_replay(config: RunConfig, env: gymnasium.Env, folder: Path | None) -> 
 
 def find_device(name: str) -> torch.device:
     """The torch device of a name, where this machine has it."""
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise UsageError(f"A device is cpu or cuda (or cuda:1, …), got {name!r}.")
+    check_device(name)
     device = torch.device(name)
     if not _is_here(device):
         raise UsageError(f"This torch sees no {name} device: use `device='cpu'`.")

@@ -11,11 +11,12 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, check_range, shown, unknown_name
 from nearsym.groups import saved
 from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import NetworkConfig
 from nearsym.runs.folders_0_1 import upgraded
+from nearsym.runs.limits import LARGEST_SEED, check_device, check_sections, check_threads
 from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, options_of
 from nearsym.tasks.task import Task
@@ -23,6 +24,7 @@ from nearsym.training.config import TrainingConfig
 
 ALGORITHMS: dict[str, type[Any]] = {"drqv2": DrQV2Config, "sac": SACConfig}
 PRECISIONS = ("fp32", "bf16")
+PRESETS = ("paper", "laptop", "smoke")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +53,15 @@ class RunConfig:
             raise unknown_name("agent", self.agent, ALGORITHMS)
         if self.precision not in PRECISIONS:
             raise unknown_name("precision", self.precision, PRECISIONS)
-        if not 1 <= self.threads <= 1024:
-            raise UsageError(f"`threads` must lie between 1 and 1024, got {self.threads}.")
-        if self.seed < 0:
-            raise UsageError(f"`seed` must not be negative, got {self.seed}.")
+        if self.preset not in PRESETS:
+            raise unknown_name("preset", self.preset, PRESETS)
         wanted = ALGORITHMS[self.agent]
         if not isinstance(self.algorithm, wanted):
             raise UsageError(f"The agent {self.agent} takes a {wanted.__name__}.")
+        check_range("seed", self.seed, 0, LARGEST_SEED)
+        check_threads(self.threads)
+        check_device(self.device)
+        check_sections(algorithm=self.algorithm, network=self.network)
 
 
 def to_plain(config: RunConfig) -> dict[str, Any]:
@@ -95,7 +99,7 @@ def _check_entries(plain: dict[str, Any]) -> None:
         if needed and name not in plain:
             raise UsageError(f"config.{name} is missing.")
     if not isinstance(plain["task"], dict):
-        raise UsageError(f"config.task must be an object, got {plain['task']!r}.")
+        raise UsageError(f"config.task must be an object, got {shown(plain['task'])}.")
 
 
 def _chosen(choices: Mapping[str, type[Any]], name: Any, where: str) -> type[Any]:
@@ -138,7 +142,7 @@ def with_values(config: RunConfig, **values: Any) -> RunConfig:
 def _read(hint: Any, value: Any, where: str) -> Any:
     """A value of the kind that a field holds, or an error that says where it is not."""
     if is_dataclass(hint) and not isinstance(value, dict):
-        raise UsageError(f"{where} must be an object, got {value!r}.")
+        raise UsageError(f"{where} must be an object, got {shown(value)}.")
     try:
         return _CONVERTER.structure(value, hint)
     except UsageError:
@@ -172,13 +176,13 @@ def _strict(value: Any, kind: type) -> Any:
     """cattrs alone would read "5" as 5 and true as 1."""
     whole_for_float = kind is float and type(value) is int
     if type(value) is not kind and not whole_for_float:
-        raise TypeError(f"must be {kind.__name__}, got {value!r}")
+        raise TypeError(f"must be {kind.__name__}, got {shown(value)}")
     return value
 
 
 def _pair(value: Any, hint: Any) -> tuple[float, float]:
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise TypeError(f"must be a list of 2, got {value!r}")
+        raise TypeError(f"must be a list of 2, got {shown(value)}")
     return _strict(value[0], float), _strict(value[1], float)
 
 
@@ -191,13 +195,13 @@ def _optional(value: Any, hint: Any) -> Any:
     if get_origin(kind) is Literal:
         return _choice(value, kind)
     if type(value) is not kind:
-        raise TypeError(f"must be {kind.__name__} or null, got {value!r}")
+        raise TypeError(f"must be {kind.__name__} or null, got {shown(value)}")
     return value
 
 
 def _choice(value: Any, hint: Any) -> Any:
     if value not in get_args(hint):
-        raise TypeError(f"must be one of {', '.join(get_args(hint))}, got {value!r}")
+        raise TypeError(f"must be one of {', '.join(get_args(hint))}, got {shown(value)}")
     return value
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
-from nearsym.tasks.custom import Factory
+from nearsym.tasks.custom import Factory, closed_if_refused
 from nearsym.tasks.registry import find_task, is_task, options_of
 from nearsym.tasks.task import Task, Traits
 
@@ -40,28 +40,38 @@ def configure(
     >>> configure("cartpole-swingup", obs="state", preset="smoke", network={"hidden": 8}).agent
     'sac'
     """
+    words = {"model": model, "agent": agent, "preset": preset}
+    _check_words(**words, precision=precision, device=device)
     given = {name: value for name, value in options.items() if value is not None}
     found = find_task(task, **given).suited_to(agent)
     found.check_given(given)
     given = {name: getattr(found, name) for name in [*given, *_changed(task)]}
-    traits = found.traits()
-    agent = ("drqv2" if traits.images else "sac") if agent is None else agent
-    check_reads(agent, images=traits.images)
-    model = ("approx" if traits.symmetric else "none") if model is None else model
-    config = preset_config(preset, found, agent, model)
-    config = with_settings(config, "task", given)
-    config = with_settings(config, "algorithm", {} if algorithm is None else algorithm)
-    config = with_settings(config, "network", {} if network is None else network)
-    length = {} if frames is None else {"frames": frames}
-    config = with_settings(config, "training", length | dict(training or {}))
-    check_network(config, () if network is None else network, traits)
-    return with_values(
-        config,
-        seed=seed,
-        threads=torch.get_num_threads() if threads is None else threads,
-        precision=_precision(precision, config, device),
-        device=device,
-    )
+    with closed_if_refused(found):
+        traits = found.traits()
+        agent = ("drqv2" if traits.images else "sac") if agent is None else agent
+        check_reads(agent, images=traits.images)
+        model = ("approx" if traits.symmetric else "none") if model is None else model
+        config = preset_config(preset, found, agent, model)
+        config = with_settings(config, "task", given)
+        config = with_settings(config, "algorithm", {} if algorithm is None else algorithm)
+        config = with_settings(config, "network", {} if network is None else network)
+        length = {} if frames is None else {"frames": frames}
+        config = with_settings(config, "training", length | dict(training or {}))
+        check_network(config, () if network is None else network, traits)
+        return with_values(
+            config,
+            seed=seed,
+            threads=torch.get_num_threads() if threads is None else threads,
+            precision=_precision(precision, config, device),
+            device=device,
+        )
+
+
+def _check_words(**words: Any) -> None:
+    """Refuse what is no text where a name is expected: it may come from a file."""
+    for name, word in words.items():
+        if not isinstance(word, str | None):
+            raise UsageError(f"`{name}` must be text, got {shown(word)}.")
 
 
 def _changed(task: Any) -> list[str]:

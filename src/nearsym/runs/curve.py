@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nearsym.errors import UsageError
+
 
 class Curve(NamedTuple):
     """The returns of every evaluation of a run.
@@ -27,19 +29,28 @@ class Curve(NamedTuple):
 def curve_of(rows: Sequence[dict[str, Any]]) -> Curve:
     """The learning curve in the rows of a log."""
     evaluations = _evaluations(rows)
-    frames = np.array([row["frames"] for row in evaluations], dtype=np.int64)
-    returns = np.array([row["eval/returns"] for row in evaluations], dtype=np.float64)
-    return Curve(frames, returns if len(returns) else np.empty((0, 1)))
+    if not evaluations:
+        return Curve(np.empty(0, np.int64), np.empty((0, 1)))
+    frames = np.array([row["frames"] for row in evaluations])
+    return Curve(frames, _numbers(evaluations, "eval/returns"))
 
 
 def relaxed_weights_of(rows: Sequence[dict[str, Any]]) -> dict[str, np.ndarray]:
     """Layer to its relaxed weights in the rows of a log, one set for each evaluation."""
     evaluations = _evaluations(rows)
     names = [name for name in (evaluations or [{}])[0] if name.startswith("relaxed/")]
-    return {
-        name.removeprefix("relaxed/"): np.array([row[name] for row in evaluations])
-        for name in names
-    }
+    return {name.removeprefix("relaxed/"): _numbers(evaluations, name) for name in names}
+
+
+def _numbers(evaluations: list[dict[str, Any]], name: str) -> np.ndarray:
+    """What every evaluation says of a name, as one array."""
+    try:
+        found = np.array([row[name] for row in evaluations], np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        found = np.empty(0)
+    if found.ndim < 2 or not found.size:
+        raise UsageError(f"metrics.jsonl is damaged: {name} is no table of numbers.")
+    return found
 
 
 def _evaluations(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from nearsym.errors import MissingExtraError, UsageError
+from nearsym.errors import MissingExtraError, UsageError, check_range
 from nearsym.runs.folder import check_data
 from nearsym.runs.train import torch_threads
 from nearsym.tasks.task import Noise, Playing
@@ -19,7 +19,9 @@ from nearsym.training import atomic
 if TYPE_CHECKING:
     from nearsym.runs.run import Run
 
-LARGEST_SEED = 2**62
+LARGEST_SEED = 2**62 - 1
+MOST = 10**6
+"""Episodes or worlds in an evaluation."""
 FIRST_SEED = 1_000_000
 """Evaluation episodes start from seeds that training does not use."""
 
@@ -39,8 +41,8 @@ def evaluate_run(
 
     `progress` is a bar, silence, or a function that is called after every episode.
     """
-    _check_count("episodes", episodes, 1)
-    _check_seed(seed)
+    check_range("episodes", episodes, 1, MOST)
+    check_range("seed", seed, 0, LARGEST_SEED)
     task = run.task if noise is None else run.task.with_noise(noise)
     render_mode = None if video is None else "rgb_array"
     # As in training: the same numbers to the last bit.
@@ -81,8 +83,8 @@ def evaluate_in_shuffled_worlds(
     task = run.task
     if not isinstance(task, TradingTask):
         raise UsageError(f"`shuffled` needs a task with prices, and {task.name} has none.")
-    _check_count("shuffled", worlds, 2)
-    _check_seed(seed)
+    check_range("shuffled", worlds, 2, MOST)
+    check_range("seed", seed, 0, LARGEST_SEED)
     with torch_threads(run.config.threads), closing(task.make("test")) as env:
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
@@ -140,8 +142,13 @@ class Film:
         except ImportError as error:
             raise MissingExtraError("Writing a video", "plots") from error
         options: dict[str, Any] = {"loop": 0} if self.path.suffix == ".gif" else {}
-        fps = self.env.metadata.get("render_fps", 30)
-        imageio.imwrite(self.path, np.stack(self.frames), fps=fps, **options)
+        options |= {"fps": self.env.metadata.get("render_fps", 30), "extension": self.path.suffix}
+        with atomic.explain_errors("Writing the video", self.path.parent, advice=atomic.TRY_AGAIN):
+            # In memory first: what makes the film says nothing of a disk that takes half of it.
+            film = imageio.imwrite("<bytes>", np.stack(self.frames), **options)
+            if not film:
+                raise OSError("no film could be made in the folder for temporary files")
+            atomic.replace(self.path, film)
 
 
 @contextmanager
@@ -157,13 +164,3 @@ def progress_bar(
 
     with tqdm(total=total, unit=unit) as bar:
         yield lambda: bar.update() and None
-
-
-def _check_count(name: str, count: int, least: int) -> None:
-    if count < least:
-        raise UsageError(f"`{name}` must be at least {least}, got {count}.")
-
-
-def _check_seed(seed: int) -> None:
-    if not 0 <= seed < LARGEST_SEED:
-        raise UsageError(f"`seed` must lie between 0 and {LARGEST_SEED}, got {seed}.")

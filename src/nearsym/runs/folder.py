@@ -18,7 +18,21 @@ from nearsym.tasks.registry import options_of
 from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.log import read_metrics
+from nearsym.training.untrusted import read_object, refuse_irregular
 
+_SUMMARY: dict[str, Any] = {
+    "task": str,
+    "model": str,
+    "agent": str,
+    "seed": int,
+    "frames": int,
+    "seconds": float | int,
+    "best_return": float | int,
+    "final_return": float | int,
+    "parameters": dict,
+    "run": str,
+}
+"""What a summary has at least."""
 RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
 
 
@@ -73,47 +87,57 @@ def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int])
 
 def read_parameters(folder: Path) -> dict[str, int]:
     """How many numbers the networks of a run learn; nothing for folders of version 0.1."""
-    return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("parameters", {})
+    found = read_object(folder / "config.json").get("parameters", {})
+    return found if isinstance(found, dict) else {}
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
     """Another configuration for the run; what else was recorded stays."""
     path = folder / "config.json"
-    saved = json.loads(path.read_text(encoding="utf-8"))
-    write_json(path, saved | {"config": to_plain(config)})
+    write_json(path, read_object(path) | {"config": to_plain(config)})
 
 
 def read_config(folder: Path) -> RunConfig:
     """The configuration of a run folder."""
     path = folder / "config.json"
-    if not path.is_file():
-        raise UsageError(f"{folder} is no run: it has no config.json.")
     try:
-        return from_plain(json.loads(path.read_text(encoding="utf-8"))["config"])
+        plain = read_object(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{folder} is no run: it has no config.json.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    if "config" not in plain:
+        raise UsageError(f"{path} is damaged: it has no entry 'config'.")
+    try:
+        return from_plain(plain["config"])
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is damaged: {error!r}.") from error
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
     """What a run that has come to its end once says of itself; None if that is not to be had."""
+    path = folder / "summary.json"
+    refuse_irregular(path)
     try:
-        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):  # damaged: what it says can be had again by resuming
+        found = read_object(path)
+    except (FileNotFoundError, UsageError):  # damaged: what it says can be had again by resuming
         return None
-    return found if isinstance(found, dict) and "frames" in found else None
+    whole = all(isinstance(found.get(name), kind) for name, kind in _SUMMARY.items())
+    return found if whole else None
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     """What a run has measured so far, one object for each line of its log."""
     path = folder / "metrics.jsonl"
-    return list(read_metrics(path)) if path.is_file() else []
+    try:
+        return read_metrics(path)
+    except FileNotFoundError:
+        return []
 
 
 def check_data(folder: Path, task: Task, env: gymnasium.Env) -> None:
     """Data that has changed since the run began would make it another run."""
-    plain = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    plain = read_object(folder / "config.json")
     if plain.get("data_sha256") != task.data_hash(env):
         raise UsageError(
             f"The prices are not those that {folder} was trained on: their hash has changed. "

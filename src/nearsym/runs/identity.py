@@ -9,6 +9,8 @@ from nearsym.runs.config import RunConfig, to_plain
 UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("training", "replay"))
 """A run may grow, and where and how often it is kept changes no number."""
 
+MACHINE = ("threads", "precision", "device")
+
 
 def decisive(config: RunConfig) -> dict[str, Any]:
     """The configuration as JSON objects, without what changes no number up to a given frame."""
@@ -28,3 +30,14 @@ def digest(config: RunConfig) -> str:
     """
     text = json.dumps(decisive(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def bound(config: RunConfig, *, to_play: bool = False) -> dict[str, Any]:
+    """What a checkpoint is bound to, by the names of single settings: the decisive ones, but for
+    the place of the data, which is known by its hash. To play, any machine will do."""
+    found: dict[str, Any] = {}
+    for name, value in decisive(config).items():
+        nested = {f"{name}.{k}": v for k, v in value.items()} if isinstance(value, dict) else None
+        found |= {name: value} if nested is None else nested
+    free = ("task.data", *(MACHINE if to_play else ()))
+    return {name: value for name, value in found.items() if name not in free}

@@ -96,6 +96,10 @@ def _layers(runs: list[Run], symmetry: Symmetry | TimeSymmetry) -> list[Layer]:
     count = min(len(run.curve().frames) for run in runs)
     frames = np.mean([run.curve().frames[:count] for run in runs], axis=0)
     named = {name: _labels(symmetry, w.shape[-1]) for name, w in found[0].items()}
+    for run, weights in zip(runs, found, strict=True):
+        for name, labels in named.items():
+            if name not in weights or weights[name].shape[2:][-1:] != (len(labels),):
+                raise UsageError(f"The weights of {name} in {run.path} are not of {symmetry}.")
     return [
         Layer(name, labels, frames, np.concatenate([_rows(w[name][:count]) for w in found]))
         for name, labels in named.items()

@@ -27,6 +27,7 @@ from nearsym.runs.folder import (
     read_rows,
     read_summary,
 )
+from nearsym.runs.identity import bound
 from nearsym.runs.plot import plot_curve, title_of
 from nearsym.runs.policy import own_action
 from nearsym.runs.presets import DEFAULT_PRESET
@@ -262,11 +263,13 @@ class Run:
 
     def load_agent(self, checkpoint: str = "best", env: gymnasium.Env | None = None) -> Agent:
         """The trained agent, with the weights of the best checkpoint or the last."""
-        state, _ = CheckpointStore(self.path / "checkpoints").load(checkpoint)
+        store = CheckpointStore(
+            self.path / "checkpoints", settings=bound(self.config, to_play=True)
+        )
         config = replace(self.config, device=device_here(self.config.device))
         with closing(self.task.make("test")) if env is None else nullcontext(env) as made:
             agent = build_agent(config, made)
-        agent.load_weights(state["agent"])
+        store.load(checkpoint, lambda state, frames: agent.load_weights(state["agent"]))
         return agent
 
     @cached_property

@@ -1,5 +1,6 @@
 """Train an agent: a new run, or one that was stopped."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -19,20 +20,25 @@ from nearsym.runs.folder import (
     change_config,
     check_data,
     described,
+    read_config,
     read_rows,
     read_summary,
     refuse_used,
     write_json,
 )
+from nearsym.runs.identity import bound
+from nearsym.tasks.custom import closed_if_refused
 from nearsym.tasks.task import Part
 from nearsym.training import atomic
 from nearsym.training.callbacks import Callback, Callbacks
-from nearsym.training.checkpoint import CheckpointStore
+from nearsym.training.checkpoint import CheckpointStore, CheckpointWarning
 from nearsym.training.config import check_learns
 from nearsym.training.evaluate import rollouts
 from nearsym.training.log import RunLog
-from nearsym.training.loop import LoopState, Trainer
+from nearsym.training.loop import Trainer
+from nearsym.training.loop_state import LoopState
 from nearsym.training.runlock import RunLock
+from nearsym.training.untrusted import refuse_irregular_run
 
 StopRequested = Callable[[], bool]
 
@@ -54,9 +60,16 @@ def start(
     `stop_requested` is asked after every step; where it says yes, the run saves itself and raises
     `Interrupted`.
     """
-    Callbacks(callbacks)  # refuses what is none, before anything is made
-    check_learns(config.training, action_repeat=config.task.frames_per_step)
-    refuse_used(folder)
+    with closed_if_refused(config.task):
+        Callbacks(callbacks)  # refuses what is none, before anything is made
+        check_learns(config.training, action_repeat=config.task.frames_per_step)
+        refuse_used(folder)
+        return _start(config, folder, callbacks, stop_requested)
+
+
+def _start(
+    config: RunConfig, folder: Path, callbacks: Sequence[Callback], stop_requested: StopRequested
+) -> dict[str, Any]:
     with torch_threads(config.threads), _worlds(config) as worlds:
         agent = build_agent(config, worlds.train)
         content = described(config, worlds.train, agent.networks.parameter_counts())
@@ -78,8 +91,9 @@ def resume(
     """Go on with a run where its last checkpoint stands, or to more frames than it had.
 
     `config` is the one that the folder holds. A run that ended before its first checkpoint starts
-    again.
+    again, with a warning.
     """
+    refuse_irregular_run(folder)
     if frames is not None:
         config = with_settings(config, "training", {"frames": frames})
         _check_longer(folder, frames)
@@ -89,10 +103,24 @@ def resume(
     with RunLock(folder), torch_threads(config.threads), _worlds(config) as worlds:
         agent = build_agent(config, worlds.train)
         check_data(folder, config.task, worlds.train)
-        if frames is not None:  # the next time it is resumed it goes on to here too
-            change_config(folder, config)
-        begun = any((folder / "checkpoints").glob("*.ckpt")) or (folder / "summary.json").exists()
+        begun = _has_begun(config, folder)
         return _train(config, folder, worlds, agent, callbacks, stop_requested, resume=begun)
+
+
+def _has_begun(config: RunConfig, folder: Path) -> bool:
+    """Whether there is something to go on from; refuses where there was and it is gone."""
+    if any((folder / "checkpoints").glob("*.ckpt")) or (folder / "summary.json").exists():
+        return True
+    first = min(config.training.eval_every, config.training.checkpoint_every)
+    # A line after the one at which the first checkpoint was due: it has been saved between them.
+    if len({row["frames"] for row in read_rows(folder) if row["frames"] >= first}) > 1:
+        raise UsageError(
+            f"{folder} has metrics and no checkpoint any more. Restore its checkpoints from a "
+            "copy, or start a new run."
+        )
+    text = f"{folder} ended before its first checkpoint: it starts again from frame 0."
+    warnings.warn(text, CheckpointWarning, stacklevel=3)
+    return False
 
 
 class Worlds(NamedTuple):
@@ -146,10 +174,14 @@ def _train(
 ) -> dict[str, Any]:
     on_disk = folder / "replay" if config.training.replay == "disk" else None
     replay = build_replay(config, worlds.train, on_disk)
-    store = CheckpointStore(folder / "checkpoints", replay=replay, replay_folder=folder / "replay")
-    saved, frames = store.load_latest() if resume else (None, 0)
+    store = CheckpointStore(
+        folder / "checkpoints",
+        replay=replay,
+        replay_folder=folder / "replay",
+        settings=bound(config),
+    )
     seeds = seeds_of(config.seed)
-    with closing(RunLog(folder, position=saved["log"] if saved else 0, frames=frames)) as log:
+    with closing(RunLog(folder, position=None if resume else 0)) as log:
         trainer = Trainer(
             env=worlds.train,
             agent=agent,
@@ -164,12 +196,28 @@ def _train(
             stop_requested=stop_requested,
             callbacks=callbacks,
         )
-        if saved is not None:
-            trainer.load_state_dict(saved)
+        if resume:
+            _go_back(trainer, store, log)
+        if config.training.frames != read_config(folder).training.frames:
+            # Now that nothing can refuse it: the next time it is resumed it goes on to here too.
+            change_config(folder, config)
         state = trainer.run()
     summary = _summary(config, folder, agent, state)
     write_json(folder / "summary.json", summary)
     return summary
+
+
+def _go_back(trainer: Trainer, store: CheckpointStore, log: RunLog) -> None:
+    """Stand where the newest checkpoint does that can be used."""
+
+    def accept(state: dict[str, Any], frames: int) -> None:
+        trainer.load_state_dict(state)
+        if trainer.state.frames != frames:
+            raise ValueError(f"its loop is at frame {trainer.state.frames}")
+
+    trainer.env.reset(seed=trainer.first_seed)  # what fails here is no fault of a checkpoint
+    saved, frames = store.load_latest(accept)
+    log.cut(saved["log"], frames)
 
 
 def _summary(config: RunConfig, folder: Path, agent: Agent, state: LoopState) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Somebody's own environment as a task: a Gymnasium id, module:factory, a class or a function."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Traits
+from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Task, Traits
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
@@ -98,6 +99,18 @@ class CustomTask(PlainEvaluation):
             )
 
 
+@contextmanager
+def closed_if_refused(task: Task) -> Iterator[None]:
+    """Closes the environment that was built to look at a task, where the block ends in an error
+    before somebody has taken it."""
+    try:
+        yield
+    except BaseException:
+        while isinstance(task, CustomTask) and task._opened:
+            task._opened.pop().close()
+        raise
+
+
 def custom_task(made_by: str | Factory, symmetry: Symmetry | None = None) -> CustomTask:
     """The task of a Gymnasium id, a module:factory, a class or a function."""
     if isinstance(made_by, str):
@@ -171,6 +184,8 @@ def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) ->
         raise UsageError(f"{error} nearsym's own tasks: nearsym.list_tasks().") from error
     except gymnasium.error.DependencyNotInstalled as error:
         raise UsageError(f"{task} needs something that is not installed: {error}") from error
+    except gymnasium.error.Error as error:
+        raise UsageError(f"Gymnasium cannot make {task}: {error}") from error
 
 
 def _check_gymnasium_options(task: str, options: Mapping[str, Any]) -> None:
@@ -191,10 +206,12 @@ def from_factory(task: str | Factory, **options: Any) -> gymnasium.Env:
 
 def _imported(task: str) -> Factory:
     module_name, _, factory_name = task.partition(":")
-    if not (module_name and factory_name):
+    if not factory_name or not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"A task of your own is module:factory, got {task!r}.")
     try:
         module = import_module(module_name)
+    except SystemExit as left:
+        raise _left(f"Importing {module_name!r}", left) from left
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise  # the module is there, and something that it imports is not
@@ -213,10 +230,21 @@ def _imported(task: str) -> Factory:
 
 def _called(task: str, factory: Factory, **options: Any) -> gymnasium.Env:
     _check_options(task, factory, options)
-    env = factory(**options)
+    try:
+        env = factory(**options)
+    except SystemExit as left:
+        raise _left(f"Calling {task}", left) from left
     if not isinstance(env, gymnasium.Env):
         raise UsageError(f"{task} has to return a Gymnasium environment, got {type(env).__name__}.")
     return env
+
+
+def _left(doing: str, exit: SystemExit) -> UsageError:
+    """An exit that nobody asked for must not pass for success."""
+    return UsageError(
+        f"{doing} asked the program to exit (code {exit.code}), where an environment was expected. "
+        "Name a function that returns one."
+    )
 
 
 def _check_options(

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+LARGEST_NOISE = 10.0
+"""Standard deviation of noise on images in [0, 1]; at 1 there is little else left to see."""
+
 
 def pushed(frames: np.ndarray, frame: np.ndarray) -> np.ndarray:
     """The stack without its oldest frame and with a new one: [f1 f2 f3], f4 → [f2 f3 f4].

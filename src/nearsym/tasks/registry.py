@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import ENV_ID_RE
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TIME_KINDS, Symmetry
@@ -70,8 +72,7 @@ def find_task(task: str | Factory | Task, **options: Any) -> Task:
     if name in NAMES:
         maker = _MAKERS[name]
         return maker(**_known(_kind_of(name), name, options))
-    if not _is_custom(name):
-        raise unknown_name("task", name, NAMES)
+    _refuse_no_name(name)
     return custom_task(name, **_known(CustomTask, name, options))
 
 
@@ -97,8 +98,7 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     if name in NAMES:
         render_mode = options.pop("render_mode", None)
         return find_task(name, **options).make(render_mode=render_mode)
-    if not _is_custom(name):
-        raise unknown_name("task", name, NAMES)
+    _refuse_no_name(name)
     return from_factory(name, **options) if ":" in name else from_gymnasium(name, **options)
 
 
@@ -148,8 +148,17 @@ def _kind_of(name: str) -> type[Any]:
     return maker.func if isinstance(maker, partial) else maker  # type: ignore[return-value]
 
 
-def _is_custom(name: str) -> bool:
-    return ":" in name or "/" in name or re.search(r"-v\d+$", name) is not None
+def _refuse_no_name(name: str) -> None:
+    """Refuse what can be neither module:factory nor a Gymnasium id."""
+    if ":" in name:
+        return
+    if "/" in name and Path(name, "config.json").is_file():
+        raise UsageError(f"{name} is a run folder, not a task: go on with it by `resume={name!r}`.")
+    if ENV_ID_RE.fullmatch(name) and ("/" in name or re.search(r"-v\d+$", name)):
+        return
+    if "/" in name:
+        raise UsageError(f"{name} is neither a task nor a run folder: it has no config.json.")
+    raise unknown_name("task", name, NAMES)
 
 
 def _known(kind: type[Any], name: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     from nearsym.training.log import read_metrics as read_metrics
     from nearsym.training.loop import DivergedError as DivergedError
     from nearsym.training.loop import Interrupted as Interrupted
-    from nearsym.training.loop import LoopState as LoopState
     from nearsym.training.loop import Trainer as Trainer
+    from nearsym.training.loop_state import LoopState as LoopState
     from nearsym.training.random_state import generator_state as generator_state
     from nearsym.training.random_state import pack_generator as pack_generator
     from nearsym.training.random_state import set_generator_state as set_generator_state
@@ -92,7 +92,7 @@ __getattr__, __dir__, __all__ = attach(
         "DivergedError": ".loop",
         "Episode": ".evaluate",
         "Interrupted": ".loop",
-        "LoopState": ".loop",
+        "LoopState": ".loop_state",
         "Progress": ".callbacks",
         "ProgressBar": ".callbacks",
         "Replay": ".replay",

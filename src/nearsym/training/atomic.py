@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearsym.errors import RunError, UsageError
+from nearsym.training.untrusted import refuse_irregular
 
 PRIMITIVES = (
     "make_folder", "open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove",
@@ -31,7 +32,7 @@ _REASONS = {
     errno.EIO: "the disk reports an input/output error. Check it",
 }
 
-GO_ON = "resume the run; the last checkpoint is intact"
+GO_ON = "resume the run; what it has saved is intact"
 TRY_AGAIN = "try again; nothing has been changed"
 
 
@@ -52,7 +53,7 @@ def explain_errors(doing: str, path: Path, *, advice: str = GO_ON) -> Iterator[N
     Traceback (most recent call last):
         ...
     nearsym.training.atomic.DiskError: Saving failed in run: the disk is full. Free some space, then
-    resume the run; the last checkpoint is intact.
+    resume the run; what it has saved is intact.
     """
     try:
         yield
@@ -79,9 +80,14 @@ def make_folder(folder: Path) -> None:
 
 
 def open_file(path: Path) -> int:
-    """A file descriptor for reading and writing; the file is made if it does not exist."""
+    """A file descriptor for reading and writing; the file is made if it does not exist.
+
+    What is there and is no regular file is refused.
+    """
+    refuse_irregular(path)
     binary = getattr(os, "O_BINARY", 0)  # Windows would otherwise translate line ends
-    return os.open(path, os.O_RDWR | os.O_CREAT | binary, 0o644)
+    unfollowed = getattr(os, "O_NOFOLLOW", 0)  # against a link that appears just now
+    return os.open(path, os.O_RDWR | os.O_CREAT | binary | unfollowed, 0o644)
 
 
 def allocate(fd: int, size: int) -> None:

@@ -1,27 +1,28 @@
 """Checkpoints: written aside, synced, renamed; checksummed; the last two and the best kept.
 
-A checkpoint is one file: a line with the format, a line with the SHA-256 of the rest, and the rest,
-a `torch.save` of tensors and plain data. Reading checks the sum first and then uses
-`weights_only=True`, so that no file can run code. Order is by frame count, never by clock.
+What one file holds, and how it is read without trusting it, is `checkpoint_file.py`. Order is by
+frame count, never by clock.
 """
 
-import hashlib
-import io
-import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import torch
-
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import RunError, UsageError, unknown_name
 from nearsym.training import atomic
-from nearsym.training.packing import pack, unpack
+from nearsym.training.checkpoint_file import WRONG, decode, encode, reason
+from nearsym.training.packing import pack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
-FORMAT = b"nearsym-checkpoint-2"
-_DIGEST = 64  # hexadecimal digits of a SHA-256
+_PUT_BACK = "That would give other numbers: put config.json back, or start a new run."
+Accept = Callable[[dict[str, Any], int], None]
+"""Takes over a state and its frame count, or raises an error if it is none that it can use."""
+
+
+class OtherSettingsError(CorruptError):
+    """A checkpoint is whole, and was made with other settings: of another run, or they were
+    edited."""
 
 
 class CheckpointWarning(UserWarning):
@@ -50,7 +51,10 @@ class CheckpointStore:
     the store's folder) unless it is memory-mapped and has a folder of its own. `best` is for
     evaluation: it does not keep the replay alive and cannot be resumed from.
 
-    >>> import tempfile
+    `settings` are what the numbers of the run depend on, by name. They are saved in every
+    checkpoint; one that was saved under others is refused by the name of the setting.
+
+    >>> import tempfile, torch
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = CheckpointStore(Path(folder.name) / "checkpoints")
     >>> store.save({"weight": torch.ones(2)}, frames=1000, best=True).name
@@ -66,8 +70,10 @@ class CheckpointStore:
         *,
         replay: Durable | None = None,
         replay_folder: Path | None = None,
+        settings: Mapping[str, Any] | None = None,
     ):
         self.folder = Path(folder)
+        self.settings = None if settings is None else dict(settings)
         self.replay = replay
         self.replay_folder = self.folder / "replay" if replay_folder is None else replay_folder
         self._refused: set[Path] = set()
@@ -80,16 +86,16 @@ class CheckpointStore:
 
         After a failure at any point the checkpoints from before are intact and load.
         """
-        packed = {"frames": int(frames), "state": pack(state)}
+        packed = {"frames": int(frames), "state": pack(state), "settings": self.settings}
         with atomic.explain_errors("Saving a checkpoint", self.folder):
             if not self._prepared:  # once: a run folder that vanishes later is an error
                 atomic.make_folder(self.folder)
                 self._prepared = True
             replay = None if self.replay is None else self.replay.commit(self.replay_folder)
             if best:  # first: a kill in between repeats the evaluation that found it
-                atomic.replace(self.folder / "best.ckpt", *_encode(packed | {"replay": None}))
+                atomic.replace(self.folder / "best.ckpt", *encode(packed | {"replay": None}))
             path = self.folder / f"checkpoint-{frames:012d}.ckpt"
-            atomic.replace(path, *_encode(packed | {"replay": replay}))
+            atomic.replace(path, *encode(packed | {"replay": replay}))
             self._prune(newest=path)
             if self.replay is not None:
                 self.replay.release(self.replay_folder)
@@ -105,33 +111,37 @@ class CheckpointStore:
 
     # ------------------------------------------------------------------ reading
 
-    def load_latest(self) -> tuple[dict[str, Any], int]:
+    def load_latest(self, accept: Accept | None = None) -> tuple[dict[str, Any], int]:
         """The newest state that is whole, with its frame count; the replay is restored with it.
 
-        A newer checkpoint that is damaged, or whose replay is, is passed over with a warning.
+        A newer checkpoint that is damaged, or whose replay is, or that `accept` cannot take over,
+        is passed over with a warning.
         """
-        reasons = []
+        reasons: list[CorruptError] = []
         for path in self._newest_first():
             try:
-                content = _decode(path)
+                content = self._content(path)
                 if content["frames"] != _frames(path):
                     raise CorruptError(f"{path} is of frame {content['frames']}, against its name.")
                 if self.replay is not None:
                     self._restore_replay(path, content)
+                _hand_over(path, content, accept)
             except CorruptError as error:
-                reasons.append(str(error))
+                reasons.append(error)
                 self._refused.add(path)
                 continue
-            for reason in reasons:
-                text = f"{reason} Using the checkpoint before it, {path.name}."
+            for said in reasons:
+                text = f"{said} Using the checkpoint before it, {path.name}."
                 warnings.warn(text, CheckpointWarning, stacklevel=2)
-            return unpack(content["state"]), content["frames"]
+            return content["state"], content["frames"]
         raise self._none_left(reasons)
 
-    def load(self, which: Literal["best", "last"] | str) -> tuple[dict[str, Any], int]:
+    def load(
+        self, which: Literal["best", "last"] | str, accept: Accept | None = None
+    ) -> tuple[dict[str, Any], int]:
         """A state to evaluate: the best one, or the last. Nothing on the disk is changed."""
         if which == "last":
-            return CheckpointStore(self.folder).load_latest()
+            return CheckpointStore(self.folder, settings=self.settings).load_latest(accept)
         if which != "best":
             raise unknown_name("checkpoint", which, ["best", "last"])
         path = self.folder / "best.ckpt"
@@ -141,10 +151,24 @@ class CheckpointStore:
                 "Use `checkpoint='last'`."
             )
         try:
-            content = _decode(path)
+            content = self._content(path)
+            _hand_over(path, content, accept)
+        except OtherSettingsError as error:
+            raise UsageError(f"{error} {_PUT_BACK}") from error
         except CorruptError as error:
             raise UsageError(f"{error} Use `checkpoint='last'`.") from error
-        return unpack(content["state"]), content["frames"]
+        return content["state"], content["frames"]
+
+    def _content(self, path: Path) -> dict[str, Any]:
+        content = decode(path)
+        saved = content.get("settings")  # version 0.1 saved none
+        for name, now in (self.settings or {}).items():
+            before = now if saved is None else saved.get(name, now)  # nor what came later
+            if before != now:
+                raise OtherSettingsError(
+                    f"{path} was trained with {name} {before}, and config.json says {now}."
+                )
+        return content
 
     def _restore_replay(self, path: Path, content: dict[str, Any]) -> None:
         assert self.replay is not None
@@ -152,14 +176,18 @@ class CheckpointStore:
             raise CorruptError(f"{path} was saved without its replay.")
         try:
             self.replay.restore(content["replay"], self.replay_folder)
+        except (CorruptError, RunError):
+            raise
         except UsageError as error:
             raise CorruptError(f"{path} is of another run. {error}") from error
+        except WRONG as error:
+            raise CorruptError(f"{path} describes no replay: {reason(error)}.") from error
 
     def _newest_first(self) -> Iterator[Path]:
         found = [path for path in self.folder.glob("checkpoint-*.ckpt") if _frames(path) >= 0]
         return iter(sorted(found, key=_frames, reverse=True))
 
-    def _none_left(self, reasons: list[str]) -> UsageError:
+    def _none_left(self, reasons: list[CorruptError]) -> UsageError:
         if not self.folder.is_dir():
             return UsageError(f"There is no folder {self.folder}. Name the folder of a run.")
         if not reasons:
@@ -167,8 +195,11 @@ class CheckpointStore:
                 f"{self.folder} holds no checkpoint: the run ended before its first one. "
                 "Start a new run."
             )
+        others = [error for error in reasons if isinstance(error, OtherSettingsError)]
+        if others:
+            return UsageError(f"{others[0]} {_PUT_BACK}")
         return UsageError(
-            f"No checkpoint in {self.folder} can be used. {' '.join(reasons)} "
+            f"No checkpoint in {self.folder} can be used. {' '.join(map(str, reasons))} "
             "Restore the folder from a copy, or start a new run."
         )
 
@@ -179,39 +210,13 @@ def _frames(path: Path) -> int:
     return int(digits) if digits.isdecimal() else -1
 
 
-def _encode(content: dict[str, Any]) -> tuple[bytes, memoryview]:
-    buffer = io.BytesIO()
-    torch.save(content, buffer)
-    body = buffer.getbuffer()
-    return b"%s\n%s\n" % (FORMAT, hashlib.sha256(body).hexdigest().encode()), body
-
-
-def _decode(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint file; `CorruptError` for anything that `_encode` did not make."""
+def _hand_over(path: Path, content: dict[str, Any], accept: Accept | None) -> None:
+    """Let somebody take over the state of a checkpoint; `CorruptError` if it cannot be."""
+    if accept is None:
+        return
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CorruptError(f"{path} cannot be read ({error.strerror}).") from error
-    start = len(FORMAT) + _DIGEST + 2
-    if not data.startswith(FORMAT + b"\n"):
-        raise CorruptError(f"{path} is not a checkpoint of this version of nearsym.")
-    body = memoryview(data)[start:]
-    if data[len(FORMAT) + 1 : start] != hashlib.sha256(body).hexdigest().encode() + b"\n":
-        raise CorruptError(f"{path} does not match its checksum: it is damaged or incomplete.")
-    return _load_body(path, body)
-
-
-def _load_body(path: Path, body: memoryview) -> dict[str, Any]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's remarks on files that it then refuses
-            content = torch.load(io.BytesIO(body), map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:  # how torch says that it met something executable
-        raise CorruptError(
-            f"{path} holds more than tensors and plain data; it was refused and nothing in it ran."
-        ) from error
-    except (RuntimeError, EOFError, ValueError, TypeError, KeyError, OSError) as error:
-        raise CorruptError(f"{path} holds no state that torch can read.") from error
-    if not isinstance(content, dict) or set(content) != {"frames", "state", "replay"}:
-        raise CorruptError(f"{path} holds something other than the state of a run.")
-    return content
+        accept(content["state"], content["frames"])
+    except RunError:
+        raise
+    except WRONG as error:
+        raise CorruptError(f"{path} holds no state of this run: {reason(error)}.") from error

@@ -3,7 +3,22 @@
 import math
 from dataclasses import dataclass
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, check_range
+
+MANY = 10**12
+LIMITS: dict[str, tuple[float, float]] = {
+    "frames": (1, MANY),
+    "seed_frames": (0, MANY),
+    "update_every": (1, MANY),
+    "batch_size": (1, 10**6),
+    "nstep": (1, 10_000),
+    "discount": (0, 1),
+    "replay_capacity": (1, 10**9),
+    "eval_every": (1, MANY),
+    "eval_episodes": (1, 100_000),
+    "checkpoint_every": (1, MANY),
+}
+"""The smallest and largest value of every number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +55,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.replay not in ("memory", "disk"):
             raise UsageError(f"`replay` must be 'memory' or 'disk', got {self.replay!r}.")
-        whole = ("frames", "update_every", "batch_size", "nstep", "eval_every", "eval_episodes")
-        for name in (*whole, "checkpoint_every", "replay_capacity"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
+        for name, (low, high) in LIMITS.items():
+            check_range(name, getattr(self, name), low, high)
 
 
 def check_learns(config: TrainingConfig, *, action_repeat: int = 1) -> None:

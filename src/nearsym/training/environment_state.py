@@ -30,6 +30,8 @@ def set_environment_state(env: gymnasium.Env, state: dict[str, Any]) -> bool:
         return False
     inner.set_state(state["environment"])
     for limit, elapsed in zip(_time_limits(env), state["elapsed"], strict=True):
+        if type(elapsed) not in (int, type(None)):
+            raise ValueError(f"a time limit has counted {elapsed!r} steps")
         limit._elapsed_steps = elapsed
     return True
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from nearsym.training.config import TrainingConfig
 from nearsym.training.environment_state import environment_state, set_environment_state
 from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
+from nearsym.training.loop_state import LoopState, saved_loop_state
 from nearsym.training.random_state import generator_state, set_generator_state
 from nearsym.training.replay import Replay
 
@@ -48,27 +49,6 @@ class Store(Protocol):
     """What the loop needs of a checkpoint store."""
 
     def save(self, state: dict[str, Any], frames: int, *, best: bool = False) -> Path: ...
-
-
-@dataclass
-class LoopState:
-    """Where the loop stands. Everything else that changes lives in agent, replay and env.
-
-    >>> LoopState().frames
-    0
-    """
-
-    frames: int = 0
-    step: int = 0
-    episode_return: float = 0.0
-    evaluation_due: bool = False
-    best_return: float = -math.inf
-    final_return: float = math.nan
-    seconds: float = 0.0
-    sums: dict[str, float] = field(default_factory=dict)
-    """Sums of the update metrics since the last line of the log."""
-    count: int = 0
-    """Updates in those sums."""
 
 
 class Trainer:
@@ -272,7 +252,8 @@ class Trainer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Stand where a checkpoint was saved; its replay and log are the caller's to restore.
 
-        An environment that cannot set its state starts a new episode instead.
+        An environment that cannot set its state starts a new episode instead. What is no state of
+        a run raises an error of some kind, and leaves a trainer that needs another state.
         """
         for name, now in self.arithmetic.items():
             before = state["arithmetic"].get(name)
@@ -281,11 +262,13 @@ class Trainer:
                     f"The run was begun with {name} {before} and is to go on with {now}, which "
                     "would give other numbers. Put config.json back."
                 )
-        self.state = LoopState(**state["loop"])
+        self.state = saved_loop_state(state["loop"])
+        self.log.check(state["log"])
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])
         self.env.reset(seed=self.first_seed)
         if set_environment_state(self.env, state):
+            self.replay.check_observation(state["obs"])
             self.obs = state["obs"]
         else:
             self._start_episode()

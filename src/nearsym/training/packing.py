@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 _ARRAY = "__ndarray__"
+_KINDS = "biufcSU"  # of arrays: numbers and text
 _ATOMS = (bool, int, float, str, bytes, type(None))
 
 
@@ -49,8 +50,7 @@ def unpack(value: Any) -> Any:
     """The inverse of `pack`, up to numpy scalars, which stay Python numbers."""
     if isinstance(value, dict):
         if _ARRAY in value:
-            data = value["data"].numpy().tobytes()
-            return np.frombuffer(data, value[_ARRAY]).reshape(value["shape"]).copy()
+            return _unpack_array(value)
         return {key: unpack(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(unpack(entry) for entry in value)
@@ -58,10 +58,18 @@ def unpack(value: Any) -> Any:
 
 
 def _pack_array(array: np.ndarray, where: str) -> dict[str, Any]:
-    if array.dtype.kind not in "biufcSU":
+    if array.dtype.kind not in _KINDS:
         raise TypeError(f"A checkpoint holds arrays of numbers or text; {where} is {array.dtype}.")
     data = np.frombuffer(bytearray(array.tobytes()), np.uint8)
     return {_ARRAY: array.dtype.str, "shape": list(array.shape), "data": torch.from_numpy(data)}
+
+
+def _unpack_array(packed: dict[str, Any]) -> np.ndarray:
+    dtype = np.dtype(packed[_ARRAY])
+    if dtype.kind not in _KINDS:
+        raise ValueError(f"an array of {dtype} is no plain data")
+    data = packed["data"].numpy().tobytes()
+    return np.frombuffer(data, dtype).reshape(packed["shape"]).copy()
 
 
 def _own_storage(tensor: Tensor) -> Tensor:

@@ -76,6 +76,26 @@ def unpack_generator(rng: np.random.Generator, words: UInt64[np.ndarray, "6"]) -
     set_generator_state(rng, {"bit_generator": _PACKED, "state": numbers} | rest)
 
 
+def check_packed(words: Any) -> None:
+    """Refuse what `pack_generator` cannot have given, before anything is changed by it.
+
+    >>> check_packed(np.zeros(6))
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: A random state is six words of uint64, got float64 of shape (6,). \
+Pass what get_state() gave.
+    """
+    found = np.asarray(words)
+    if found.shape != (6,) or found.dtype != np.uint64:
+        raise UsageError(
+            f"A random state is six words of uint64, got {found.dtype} of shape {found.shape}. "
+            "Pass what get_state() gave."
+        )
+    spare, half = (int(word) for word in found[4:])
+    if spare > 1 or half >= 2**32:
+        raise UsageError(f"This is no random state: {found}. Pass what get_state() gave.")
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}

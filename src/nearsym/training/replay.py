@@ -56,11 +56,10 @@ class Replay:
                 f"A replay of {nstep} steps and stacks of {frame_stack} needs a `capacity` of "
                 f"at least {nstep + frame_stack + 1} observations, got {capacity}."
             )
-        if nstep < 1 or not 0 <= discount <= 1:
-            raise UsageError(
-                "`nstep` must be at least 1 and `discount` lie in [0, 1], "
-                f"got {nstep} and {discount}."
-            )
+        if nstep < 1:
+            raise UsageError(f"`nstep` must be at least 1, got {nstep}.")
+        if not 0 <= discount <= 1:
+            raise UsageError(f"`discount` must lie in [0, 1], got {discount}.")
         self.capacity = capacity
         self.obs_shape = tuple(obs_shape)
         self.frame_stack = frame_stack
@@ -129,7 +128,8 @@ class Replay:
                 f"action {np.asarray(action)}, reward {reward}, discount {discount}."
             )
 
-    def _flat(self, obs: np.ndarray) -> np.ndarray:
+    def check_observation(self, obs: np.ndarray) -> None:
+        """Refuse what is no observation of the kind that is stored here."""
         dtype = self.layout["obs"].base
         if not isinstance(obs, np.ndarray) or obs.shape != self.obs_shape or obs.dtype != dtype:
             raise UsageError(
@@ -137,6 +137,9 @@ class Replay:
                 f"{getattr(obs, 'dtype', type(obs).__name__)} {np.shape(obs)}. An environment has "
                 "to keep to its observation_space."
             )
+
+    def _flat(self, obs: np.ndarray) -> np.ndarray:
+        self.check_observation(obs)
         return np.ascontiguousarray(obs).reshape(-1)
 
     # Frames are handled one channel at a time: a strided loop over a whole plane is many times
@@ -249,6 +252,7 @@ class Replay:
         for number, records in sorted(self._log.segments.items()):
             start = number * self._log.length
             sampler.append(records[max(sampler.size - start, 0) : self._log.size - start])
+        sampler.check(size=self._log.size)
         self._sampler = sampler
         self._running = self._log.size > 0 and sampler.at("discount", self._log.size - 1) != 0
 

@@ -8,6 +8,7 @@ import filelock
 
 from nearsym.errors import UsageError
 from nearsym.training import atomic
+from nearsym.training.untrusted import refuse_irregular
 
 
 class RunLock:
@@ -36,6 +37,7 @@ class RunLock:
         )
         with atomic.explain_errors("Locking the run", Path(folder), advice=atomic.TRY_AGAIN):
             os.scandir(folder).close()  # filelock would make a folder that is missing
+            refuse_irregular(self.path)  # it empties the file, also that behind a link
             try:
                 self._lock.acquire()
             except filelock.Timeout:

@@ -66,6 +66,15 @@ class Sampler:
         """A field at some of the slots held."""
         return self._columns[name][slots % self.capacity]
 
+    def check(self, size: int) -> None:
+        """Refuse what are not `size` slots, or not slots of episodes: drawing might never end."""
+        if self.size != size:
+            raise ValueError(f"of its {size:,} slots some are missing")
+        ages = self.at("age", np.arange(max(self._start, self.oldest), self.size))
+        follows = (ages[1:] == 0) | (ages[1:] == ages[:-1] + 1)
+        if ages.size and (ages[0] < 0 or not follows.all()):
+            raise ValueError("the ages of its slots are not those of episodes")
+
     @property
     def oldest(self) -> int:
         """The first slot held."""

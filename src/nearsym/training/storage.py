@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nearsym.training import atomic
+from nearsym.training.untrusted import refuse_irregular
 
 KEPT_CHECKPOINTS = 2
 """How many checkpoints can be resumed from; the segments that these need are kept."""
@@ -165,6 +166,7 @@ class SegmentLog:
     def restore(self, state: dict[str, Any], folder: Path) -> None:
         """Become the log that `commit` described; `CorruptError` if the files no longer match."""
         self._clear()
+        self._check_description(state)
         for number, digest in sorted(state["sha256"].items()):
             rows = min(state["size"] - number * self.length, self.length)
             with atomic.explain_errors("Reading the replay", folder):
@@ -178,8 +180,19 @@ class SegmentLog:
         self._kept = {-1: min(_saved(folder), default=0)}
         self._kept[self.size] = min(self.segments, default=0)
 
+    def _check_description(self, state: dict[str, Any]) -> None:
+        """The segments of a log are numbered without gaps, and the last one holds its last record;
+        names of files are made from these numbers."""
+        size, numbers = state["size"], [*state["sha256"]]
+        if type(size) is not int or any(type(number) is not int for number in numbers):
+            raise ValueError("its log is not described by whole numbers")
+        end = -(-size // self.length)
+        if size < 0 or sorted(numbers) != list(range(max(end - len(numbers), 0), end)):
+            raise ValueError(f"a log of {size:,} records has other segments than these")
+
     def _load(self, path: Path, rows: int) -> np.ndarray:
         needed = rows * self.record.itemsize
+        refuse_irregular(path)
         size = path.stat().st_size if path.is_file() else 0
         if size < needed:
             raise CorruptError(f"{path} should hold {needed:,} bytes and holds {size:,}.")

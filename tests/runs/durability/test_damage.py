@@ -9,7 +9,7 @@ import shutil
 import pytest
 import torch
 
-from nearsym.training.checkpoint import FORMAT
+from nearsym.training.checkpoint_file import FORMAT
 
 LOOP = "nearsym.training.loop.Trainer.run"
 
@@ -149,6 +149,6 @@ def test_the_checkpoint_of_another_task_is_passed_over(cut, whole):
     shutil.copy(stranger, newest.with_name(stranger.name))
     (left,) = place.drive(place.resume("cut"))
     assert left.code == 0, left.err
-    assert "is of another run. The saved replay has the settings" in left.err
+    assert "was trained with task.name acrobot-swingup, and config.json says reacher" in left.err
     assert f"Using the checkpoint before it, {newest.name}." in left.err
     place.outcome("cut").assert_equal(whole(kind)[0])

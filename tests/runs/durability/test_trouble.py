@@ -45,7 +45,7 @@ def assert_stops_and_goes_on(place, whole, kind, act, reason):
         assert left.code == 1, left.err
         assert f"failed in {place.folder('run')}" in left.last_line()
         assert f": {reason}, then resume the run" in left.last_line()
-        assert left.last_line().endswith("the last checkpoint is intact.")
+        assert left.last_line().endswith("what it has saved is intact.")
     assert last.code == 0, last.err
     place.outcome().assert_equal(whole(kind)[0])
 

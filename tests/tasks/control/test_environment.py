@@ -281,10 +281,12 @@ def test_stepping_needs_a_running_episode():
         ({"size": 5000}, "The nearest is 1024."),
         ({"size": 84.6}, "got 84.6. The nearest is 85."),
         ({"size": "big"}, "got 'big'. The default is 85."),
-        ({"action_repeat": 0}, "action_repeat is a whole number from 1 on, got 0"),
-        ({"frame_stack": 1.5}, "frame_stack is a whole number from 1 on, got 1.5"),
-        ({"noise": -0.1}, "noise is a standard deviation from 0 on, got -0.1"),
+        ({"action_repeat": 0}, "action_repeat is a whole number from 1 to 1000, got 0"),
+        ({"frame_stack": 1.5}, "frame_stack is a whole number from 1 to 100, got 1.5"),
+        ({"noise": -0.1}, "noise is a standard deviation from 0 to 10, got -0.1"),
         ({"noise": float("nan")}, "got nan"),
+        ({"noise": 1e30}, r"from 0 to 10, got 1e\+30"),
+        ({"frame_stack": 10**6}, "from 1 to 100, got 1000000. The nearest is 100"),
         ({"noise": 0.1, "obs": "state"}, 'needs obs="pixels"'),
         ({"sise": 64}, "Unknown option of cartpole-swingup 'sise'. Did you mean 'size'"),
     ],
@@ -292,6 +294,37 @@ def test_stepping_needs_a_running_episode():
 def test_bad_options(options, message):
     with pytest.raises(UsageError, match=message):
         make("cartpole-swingup", **options)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"qpos": np.array([np.nan, 0.0])},
+        {"qvel": np.array([0.0, np.inf])},
+        {"qpos": np.array([1j, 0.0])},
+        {"qpos": np.array(["a", "b"])},
+        {"warmstart": np.array([np.nan, 0.0])},
+        {"steps": np.array(1001)},
+        {"steps": np.array(-1)},
+        {"running": np.array("yes")},
+        {"noise_random": np.full(6, 2**60, np.uint64)},
+        {"noise_random": None},
+        {"task_random": np.full(626, -1)},
+        {"task_random": np.full(626, 2**40)},
+        {"task_random_gauss": np.array(np.nan)},
+    ],
+    ids=str,
+)
+def test_a_state_that_is_refused_changes_nothing(change):
+    env = make("cartpole-swingup", obs="state").unwrapped
+    env.reset(seed=0)
+    env.step(np.array([0.5]))
+    before, seen = env.get_state(), env.observe()
+    with pytest.raises(UsageError):
+        env.set_state(before | change)
+    after = env.get_state()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    assert np.array_equal(env.observe(), seen)
 
 
 def test_states_of_another_kind_are_refused():

@@ -123,7 +123,7 @@ def test_bad_use():
         env.reset(seed=[1, 2])
     with pytest.raises(UsageError, match="got bool of shape"):
         env.reset(options={"reset_mask": ~some & some})
-    with pytest.raises(UsageError, match="`num_envs` is a whole number from 1 on, got 0"):
+    with pytest.raises(UsageError, match="`num_envs` is a whole number from 1 to 1,000,000, got 0"):
         CraftVectorEnv(0)
     with pytest.raises(UsageError, match="Unknown action kind"):
         CraftVectorEnv(1, actions="ball")

@@ -331,7 +331,9 @@ def test_a_state_of_another_market_is_refused(table):
         env.get_state()
     env.reset()
     state = env.get_state()
-    with pytest.raises(UsageError, match=r"needs 'history' of shape \(5, 5\), got \(9, 5\)"):
+    with pytest.raises(
+        UsageError, match=r"needs 'history' of shape \(5, 5\), got float32 \(9, 5\)"
+    ):
         trading(table, window=5).set_state(state)
     with pytest.raises(UsageError, match=r"needs 'cash' of shape \(\), got nothing"):
         env.set_state({k: v for k, v in state.items() if k != "cash"})
@@ -340,12 +342,42 @@ def test_a_state_of_another_market_is_refused(table):
 
 
 @pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"cash": np.array(np.nan)}, "'cash' that are finite and not negative, got nan"),
+        ({"cash": np.array(-1.0)}, "'cash' that are finite and not negative"),
+        ({"cash": np.array(1j)}, r"needs 'cash' of shape \(\), got complex128"),
+        ({"cash": np.array("much")}, "needs 'cash'"),
+        ({"shares": np.full(4, np.nan)}, r"needs 'shares' of shape \(4,\), got float64"),
+        ({"shares": np.full(4, -3)}, "'shares' that are finite and not negative"),
+        ({"history": np.full((9, 5), np.inf)}, "'history' that are finite"),
+        ({"day": np.array(20.5)}, "needs 'day'"),
+        ({"random": np.full(6, 2**60, np.uint64)}, "no random state"),
+        ({"random": np.zeros(6)}, "needs 'random'"),
+    ],
+)
+def test_a_bad_state_is_refused_and_changes_nothing(table, change, text):
+    env = trading(table)
+    env.reset(seed=0)
+    env.step(np.full(4, 0.3))
+    before, seen = env.get_state(), env.observe()
+    with pytest.raises(UsageError, match=text):
+        env.set_state({**before, **change})
+    after = env.get_state()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    assert np.array_equal(env.observe(), seen)
+
+
+@pytest.mark.parametrize(
     ("action", "text"),
     [
         ([0, np.nan, 0, 0], r"lie in \[−1, 1\], got nan for S01"),
         ([0, 0, 0, 1.5], r"got 1\.5 for S03"),
         ([0, 0, -np.inf, 0], r"got -inf for S02"),
-        ([0, 0], r"needs shape \(4,\), one number a ticker, got \(2,\)"),
+        ([0, 0], r"needs shape \(4,\), one real number a ticker, got int64 \(2,\)"),
+        ([0, 0, 0, 0.5j], r"one real number a ticker, got complex128 \(4,\)"),
+        ([0, None, 0, 0], r"one real number a ticker, got object \(4,\)"),
+        (["0", "0", "0", "0"], r"one real number a ticker, got <U1 \(4,\)"),
     ],
 )
 def test_a_bad_action_is_refused_and_changes_nothing(table, action, text):
@@ -382,6 +414,8 @@ def test_the_default_start_is_the_first_day_of_the_part(table):
         ({"window": 0}, "window must be at least 1, got 0"),
         ({"cash": 0}, "cash must be positive, got 0"),
         ({"max_shares": 0}, "max_shares must be at least 1"),
+        ({"max_shares": 10**20}, r"max_shares must be at most 1e\+09, got 1000"),
+        ({"cash": np.inf}, r"cash must be at most 1e\+15, got inf"),
         ({"windw": 9}, "Unknown option of trading 'windw'. Did you mean 'window'"),
         ({"part": "testing"}, "Unknown part of the data 'testing'. Did you mean 'test'"),
         ({"episode_days": 5_000}, "an episode needs 5000"),

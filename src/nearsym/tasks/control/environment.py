@@ -8,22 +8,24 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, shown, unknown_name
 from nearsym.groups.action import ImageAction
 from nearsym.groups.symmetry import Symmetry
 from nearsym.tasks.control.domain import Domain
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.rendering import painter
-from nearsym.tasks.control.simulation import EPISODE, Simulation
+from nearsym.tasks.control.simulation import EPISODE, Simulation, check_numbers
 from nearsym.tasks.control.variants import parse_variant
-from nearsym.tasks.frames import pushed, with_noise
-from nearsym.training.random_state import pack_generator, unpack_generator
+from nearsym.tasks.frames import LARGEST_NOISE, pushed, with_noise
+from nearsym.training.random_state import check_packed, pack_generator, unpack_generator
 
 SIZES = (8, 1024)
 """Smallest and largest picture, in pixels."""
 SLACK = 1e-6
 """How far an action may leave [−1, 1] by rounding; it is then put back on the edge."""
 VIDEO_SIZE = 256
+COUNTS = {"action_repeat": EPISODE, "frame_stack": 100}
+"""The most of what is counted."""
 
 
 class ControlEnv(gym.Env):
@@ -130,18 +132,25 @@ class ControlEnv(gym.Env):
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Go on from a state that `get_state` gave, bit for bit, in this or another process."""
-        if self._pixels and "frames" not in state:
-            raise UsageError("This state has no frames: it comes from an environment of states.")
-        if self._pixels and state["frames"].shape != self.observation_space.shape:
-            raise UsageError(
-                f"The state's frames are {state['frames'].shape}, this environment's "
-                f"{self.observation_space.shape}: size and frame_stack must agree."
-            )
+        if self._pixels:
+            self._check_frames(state)
+        check_numbers(state, "running", (), self.domain.name)
+        check_packed(state.get("noise_random"))
         self._simulation.set_state(state)
         self._running = bool(state["running"])
         unpack_generator(self.np_random, state["noise_random"])
         if self._pixels:
             self._frames = state["frames"].copy()
+
+    def _check_frames(self, state: dict[str, np.ndarray]) -> None:
+        if "frames" not in state:
+            raise UsageError("This state has no frames: it comes from an environment of states.")
+        frames, shape = np.asarray(state["frames"]), self.observation_space.shape
+        if frames.shape != shape or frames.dtype != np.uint8:
+            raise UsageError(
+                f"The state's frames are {frames.dtype} {frames.shape}, this environment's uint8 "
+                f"{shape}: size and frame_stack must agree."
+            )
 
     def transform(self, g: int, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """g·s of a full state: what stands in the scene moves, and the pictures of it."""
@@ -183,7 +192,7 @@ class ControlEnv(gym.Env):
             raise UsageError("The episode has not begun or is over: call reset() before step().")
         values = np.asarray(action)
         shape = self.action_space.shape
-        if values.shape != shape or not np.issubdtype(values.dtype, np.number):
+        if values.shape != shape or values.dtype.kind not in "iuf":
             raise UsageError(
                 f"{self.domain.name} takes an action of shape {shape}, got {values.dtype} of shape "
                 f"{values.shape}."
@@ -204,18 +213,26 @@ def _checked_size(size: int) -> int:
         hint = f" The nearest is {min(max(round(float(size)), low), high)}."
     else:
         hint = " The default is 85."
-    raise UsageError(f"The image size is a whole number from {low} to {high}, got {size!r}.{hint}")
+    raise UsageError(
+        f"The image size is a whole number from {low} to {high}, got {shown(size)}.{hint}"
+    )
 
 
 def _checked_count(name: str, count: int) -> int:
-    if isinstance(count, (int, np.integer)) and count >= 1:
+    most = COUNTS[name]
+    if isinstance(count, (int, np.integer)) and 1 <= count <= most:
         return int(count)
-    raise UsageError(f"{name} is a whole number from 1 on, got {count!r}. The nearest is 1.")
+    nearest = most if isinstance(count, (int, np.integer)) and count > most else 1
+    raise UsageError(
+        f"{name} is a whole number from 1 to {most}, got {shown(count)}. The nearest is {nearest}."
+    )
 
 
 def _checked_noise(noise: float, obs: str) -> float:
-    if not 0 <= noise < math.inf:
-        raise UsageError(f"noise is a standard deviation from 0 on, got {noise!r}.")
+    if not 0 <= noise <= LARGEST_NOISE:
+        raise UsageError(
+            f"noise is a standard deviation from 0 to {LARGEST_NOISE:g}, got {shown(noise)}."
+        )
     if noise > 0 and obs != "pixels":
         raise UsageError('noise is image noise: it needs obs="pixels".')
     return float(noise)

@@ -1,5 +1,6 @@
 """One dm_control task, stepped, saved, restored and moved by its symmetry."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -130,17 +131,34 @@ class Simulation:
     def _check_state(self, state: dict[str, np.ndarray]) -> None:
         """Refuse a state of another task before anything is changed."""
         for name, own in self.get_state().items():
-            given = np.shape(state[name]) if name in state else "nothing"
-            if given != own.shape:
-                raise UsageError(
-                    f"This is no state of {self.domain.name}: it needs {name!r} of shape "
-                    f"{own.shape}, got {given}. Pass what get_state() gave."
-                )
+            check_numbers(state, name, own.shape, self.domain.name)
+        keys, (position, has_gauss) = np.split(np.asarray(state["task_random"]), [-2])
+        known = keys.min() >= 0 and keys.max() < 2**32 and 0 <= position <= len(keys)
+        if not (known and has_gauss in (0, 1) and 0 <= state["steps"] <= EPISODE):
+            raise UsageError(
+                f"This is no state of {self.domain.name}: its steps or its random numbers are out "
+                "of range. Pass what get_state() gave."
+            )
 
     def _target(self) -> np.ndarray:
         if not self.domain.has_target:
             return np.empty(0)
         return self._model.geom_pos[self._target_geom, :2].copy()
+
+
+def check_numbers(state: Mapping[str, Any], name: str, shape: tuple[int, ...], task: str) -> None:
+    """Refuse an entry of a state that is no array of finite numbers of this shape."""
+    given = np.asarray(state[name]) if name in state else None
+    if given is None or given.shape != shape or given.dtype.kind not in "biuf":
+        found = "nothing" if given is None else f"{given.dtype} {given.shape}"
+        raise UsageError(
+            f"This is no state of {task}: it needs {name!r} of shape {shape}, got {found}. Pass "
+            "what get_state() gave."
+        )
+    if not np.isfinite(given).all():
+        raise UsageError(
+            f"This is no state of {task}: {name!r} is not finite. Nothing was changed."
+        )
 
 
 def _suite() -> Any:

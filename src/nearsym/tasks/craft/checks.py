@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.groups.action import Action, ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import plane_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.tasks.craft.dynamics import EPISODE, FARTHEST, FASTEST
+from nearsym.tasks.frames import LARGEST_NOISE
+from nearsym.training.random_state import check_packed
 
 SIZES = (8, 1024)
 """Smallest and largest picture, in pixels."""
+COUNTS = {"frame_stack": 100, "num_envs": 10**6}
+"""The most of what is counted."""
 LIMIT = 1 + 1e-6
 """How far an action may leave [−1, 1] by rounding; it is then put back on the edge."""
 
@@ -28,20 +32,25 @@ def checked_size(size: Any) -> int:
     if isinstance(size, (int, float, np.number)) and math.isfinite(size):
         nearest = min(max(round(float(size)), low), high)
     raise UsageError(
-        f"`size` is a whole number of pixels from {low} to {high}, got {size!r}. "
+        f"`size` is a whole number of pixels from {low} to {high}, got {shown(size)}. "
         f"Use `size={nearest}`."
     )
 
 
 def checked_count(name: str, count: Any) -> int:
-    if isinstance(count, (int, np.integer)) and count >= 1:
+    most = COUNTS[name]
+    if isinstance(count, (int, np.integer)) and 1 <= count <= most:
         return int(count)
-    raise UsageError(f"`{name}` is a whole number from 1 on, got {count!r}. Use `{name}=1`.")
+    raise UsageError(
+        f"`{name}` is a whole number from 1 to {most:,}, got {shown(count)}. Use `{name}=1`."
+    )
 
 
 def checked_noise(noise: Any, obs: str) -> float:
-    if not (isinstance(noise, (int, float, np.number)) and 0 <= noise < math.inf):
-        raise UsageError(f"`noise` is a standard deviation from 0 on, got {noise!r}.")
+    if not (isinstance(noise, (int, float, np.number)) and 0 <= noise <= LARGEST_NOISE):
+        raise UsageError(
+            f"`noise` is a standard deviation from 0 to {LARGEST_NOISE:g}, got {shown(noise)}."
+        )
     if noise > 0 and obs != "pixels":
         raise UsageError("`noise` is image noise: it needs `obs='pixels'`.")
     return float(noise)
@@ -91,6 +100,7 @@ def check_state(state: Mapping[str, np.ndarray], frames: tuple[int, ...] | None)
     _check_entry(state, "velocity", (2,), "fiu")
     _check_entry(state, "steps", (), "iu")
     _check_entry(state, "random", (6,), "u")
+    check_packed(state["random"])
     if frames is not None:
         _check_frames(state, frames)
     for name, bound in (("position", FARTHEST), ("velocity", FASTEST)):
@@ -99,9 +109,6 @@ def check_state(state: Mapping[str, np.ndarray], frames: tuple[int, ...] | None)
             raise UsageError(f"The state's {name} lies within ±{bound:g}, got {values.tolist()}.")
     if not 0 <= state["steps"] <= EPISODE:
         raise UsageError(f"The state's steps lie from 0 to {EPISODE}, got {state['steps']}.")
-    spare, half = (int(word) for word in state["random"][4:])
-    if spare > 1 or half >= 2**32:
-        raise UsageError(f"This is no state of random numbers: {state['random']}. {_HINT}")
 
 
 def _check_entry(

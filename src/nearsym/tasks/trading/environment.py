@@ -21,9 +21,9 @@ from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
 from nearsym.tasks.trading.ledger import fill_orders
 from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
-from nearsym.tasks.trading.rules import check_options, usable_days
+from nearsym.tasks.trading.rules import check_entry, check_options, usable_days
 from nearsym.tasks.trading.split import Part, Split, as_split
-from nearsym.training.random_state import pack_generator, unpack_generator
+from nearsym.training.random_state import check_packed, pack_generator, unpack_generator
 
 ENV_ID = "nearsym/trading-v0"
 """Its name in Gymnasium; `tasks/registry.py` registers it."""
@@ -177,12 +177,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         shapes: dict[str, tuple[int, ...]] = {"day": (), "end": (), "cash": ()}
         shapes |= {"shares": (stocks,), "history": (self.window, 1 + stocks), "random": (6,)}
         for name, shape in shapes.items():
-            if name not in state or np.shape(state[name]) != shape:
-                arrived = np.shape(state[name]) if name in state else "nothing"
-                raise UsageError(
-                    f"A trading state needs {name!r} of shape {shape}, got {arrived}. "
-                    "Was it taken from an environment with other tickers or another window?"
-                )
+            check_entry(state, name, shape)
+        check_packed(state["random"])
         if not self.window - 1 <= int(state["day"]) <= int(state["end"]) < len(self.table.dates):
             raise UsageError(
                 f"A trading state from day {state['day']} to {state['end']} does not fit a table "
@@ -193,12 +189,13 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         """Whole shares from an action; refuses before anything has changed."""
         if self._day < 0 or self._day >= self._end:
             raise UsageError("The episode is over or has not begun. Call reset() before step().")
-        action = np.asarray(action, dtype=np.float64)
-        if action.shape != self._shares.shape:
+        action = np.asarray(action)
+        if action.shape != self._shares.shape or action.dtype.kind not in "iuf":
             raise UsageError(
-                f"An action needs shape {self._shares.shape}, one number a ticker, got "
-                f"{action.shape}."
+                f"An action needs shape {self._shares.shape}, one real number a ticker, got "
+                f"{action.dtype} {action.shape}."
             )
+        action = action.astype(np.float64)
         largest = np.abs(action).max()
         if not largest <= 1.0 + 1e-6:  # also false for NaN
             worst = int(np.argmax(np.where(np.isnan(action), np.inf, np.abs(action))))

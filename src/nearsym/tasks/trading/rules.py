@@ -1,10 +1,16 @@
 """What a trading environment may be asked for."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, shown, unknown_name
 from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.split import Part, Split
+
+LARGEST_ORDER = 10**9
+"""Shares in an order: holdings are counted in float64, exact up to 2⁵³."""
 
 
 def usable_days(
@@ -43,8 +49,33 @@ def check_options(
         ("window", window, window >= 1, "at least 1"),
         ("cost", cost, 0 <= cost < 1, "in [0, 1), a fraction of the traded money"),
         ("max_shares", max_shares, max_shares >= 1, "at least 1"),
-        ("cash", cash, np.isfinite(cash) and cash > 0, "positive"),
-        ("reward_scale", reward_scale, 0 < reward_scale < np.inf, "positive"),
+        ("cash", cash, cash > 0, "positive"),
+        ("reward_scale", reward_scale, reward_scale > 0, "positive"),
     ):
         if not good:
-            raise UsageError(f"{name} must be {wanted}, got {value}.")
+            raise UsageError(f"{name} must be {wanted}, got {shown(value)}.")
+    for name, value, most in (
+        ("window", window, 10_000),
+        ("max_shares", max_shares, LARGEST_ORDER),
+        ("cash", cash, 1e15),
+        ("reward_scale", reward_scale, 1e9),
+    ):
+        if value > most:
+            raise UsageError(f"{name} must be at most {most:g}, got {shown(value)}.")
+
+
+def check_entry(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> None:
+    """Refuse an entry of a state that no portfolio can have, before anything is changed."""
+    given = np.asarray(state[name]) if name in state else None
+    whole = name not in ("cash", "history")
+    if given is None or given.shape != shape or given.dtype.kind not in ("iu" if whole else "iuf"):
+        arrived = "nothing" if given is None else f"{given.dtype} {given.shape}"
+        raise UsageError(
+            f"A trading state needs {name!r} of shape {shape}, got {arrived}. "
+            "Was it taken from an environment with other tickers or another window?"
+        )
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise UsageError(
+            f"A trading state has {name!r} that are finite and not negative, got {given}. "
+            "Nothing was changed."
+        )

@@ -1,0 +1,104 @@
+"""Files that may come from somebody else: regular ones only, and text that is what it should be.
+
+A link in a run folder would let a resumed run write wherever it points to, and whoever opens a pipe
+or a device may wait for ever. So nothing of a run folder is opened before it is known to be a
+regular file.
+"""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from nearsym.errors import UsageError
+
+LARGEST_JSON = 64 * 2**20
+"""Bytes of a JSON file that are read at most. A configuration has some thousand."""
+FILES = ("lock", "config.json", "summary.json", "metrics.jsonl")
+FOLDERS = ("checkpoints", "replay", "tb")
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
+}
+
+
+def refuse_irregular(path: Path) -> None:
+    """Refuse what exists and is no regular file: a link, a pipe, a device, a folder.
+
+    >>> refuse_irregular(Path("/dev/null"))
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: /dev/null is a device, and a run folder holds regular files only. \
+Put the file itself there.
+    """
+    _refuse_unless(path, stat.S_IFREG, "holds regular files only. Put the file itself there.")
+
+
+def refuse_irregular_run(folder: Path) -> None:
+    """Refuse a run folder in which something that a run writes to is not what a run makes there.
+
+    What else lies in the folder is nobody's business.
+    """
+    for name in FILES:
+        refuse_irregular(folder / name)
+    for name in FOLDERS:
+        inner = folder / name
+        _refuse_unless(inner, stat.S_IFDIR, f"has a folder {name}. Put the folder itself there.")
+        for path in sorted(inner.iterdir()) if inner.is_dir() else ():
+            refuse_irregular(path)
+
+
+def _refuse_unless(path: Path, kind: int, wanted: str) -> None:
+    try:
+        found = stat.S_IFMT(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return
+    if found != kind:
+        what = _KINDS.get(found, "something else")
+        raise UsageError(f"{path} is {what}, and a run folder {wanted}")
+
+
+def read_text(path: Path, *, largest: int | None = None) -> str:
+    """The text of a regular file of at most so many bytes; `OSError` as for any other file."""
+    refuse_irregular(path)
+    size = path.stat().st_size
+    if largest is not None and size > largest:
+        raise UsageError(f"{path} has {size:,} bytes, more than the {largest:,} that it may have.")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is damaged: it is no text ({error.reason}).") from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a regular file."""
+    found = parse_json(read_text(path, largest=LARGEST_JSON), str(path))
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} is damaged: it is no JSON object but a {type(found).__name__}.")
+    return found
+
+
+def parse_json(text: str, where: str, fault: str = "is damaged") -> Any:
+    """JSON as plain data; whatever is wrong with it is one sentence that says where.
+
+    >>> parse_json("[" * 100_000, "config.json")
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: config.json is damaged: it is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise UsageError(f"{where} {fault}: it is nested too deeply.") from None
+    except ValueError as error:  # no JSON, or a number of more digits than Python reads
+        raise UsageError(f"{where} {fault}: {_sentence(error)}.") from None
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).partition(";")[0].rstrip(".")
