@@ -5,7 +5,7 @@
 | `student_interval` | a few runs or seeds | a bootstrap of so few is far too narrow |
 | `bootstrap_interval` | tens of episodes | assumes no distribution |
 | `mean_interval` | tens of skewed numbers ≥ 0 | corrects for the skewness |
-| `stratified_interval` | runs of several worlds, for statistics other than the mean | worlds differ |
+| `stratified_interval` | runs of several worlds, any statistic | worlds differ |
 """
 
 import math

@@ -1,9 +1,8 @@
 """Numbers of several runs, each with how many seeds it rests on and which interval it carries.
 
-| of | number | interval |
-|---|---|---|
-| one world | `mean_over_seeds`, `paired_difference` | Student's t over seeds |
-| several worlds | `interquartile_mean`, `probability_of_improvement`, `performance_profile` | stratified bootstrap over runs |
+    one world        mean_over_seeds, paired_difference: Student's t over seeds
+    several worlds   interquartile_mean, probability_of_improvement, performance_profile:
+                     a stratified bootstrap over runs
 
 One seed gives no interval. A bootstrap is refused below `LEAST_RUNS` runs or `LEAST_SEEDS` seeds in
 a world: over three seeds in each of four worlds a nominal 95 % would cover 88 %.
