@@ -145,7 +145,7 @@ def test_sweeps_do_not_mix_scales():
 
 
 def test_epsilon_grows_with_the_tilt(monkeypatch):
-    monkeypatch.setattr(sweeps_module, "PAIRS", 60)
+    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
     (found,) = sweeps(tilted())
     measured = list(found.epsilons().values())
     assert measured[0] == 0

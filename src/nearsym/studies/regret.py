@@ -88,8 +88,9 @@ class Regret:
         covariances = np.array([np.cov(score) for score in self.scores]) / sizes[:, None, None]
         parts = np.einsum("wsi,wij,wsj->ws", contrast, covariances, contrast)
         error = float(np.sqrt(parts.sum(axis=0).mean()))
-        half = _quantile(_freedom(parts, sizes)) * error
-        return Measured(value, (value - half, value + half), int(sizes.min()), STUDENT)
+        freedom = _freedom(parts, sizes)
+        half = _quantile(freedom) * error
+        return Measured(value, (value - half, value + half), int(sizes.min()), STUDENT, freedom)
 
     @cached_property
     def _halves(self) -> tuple[Means, Means]:

@@ -10,7 +10,7 @@ a world: over three seeds in each of four worlds a nominal 95 % would cover 88 %
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Measured:
     """How many; of several worlds, the smallest number in one of them."""
     interval: str
     """The kind of interval."""
+    freedom: float | None = None
+    """Degrees of freedom, where the interval is Student's."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -55,7 +57,7 @@ class Measured:
     def scaled(self, factor: float) -> "Measured":
         """In other units."""
         ends = None if self.ci95 is None else (factor * self.ci95[0], factor * self.ci95[1])
-        return Measured(factor * self.value, ends, self.seeds, self.interval)
+        return replace(self, value=factor * self.value, ci95=ends)
 
     def text(self, digits: int | None = None) -> str:
         """`mean ± half` where the interval lies around it evenly, else `mean [low, high]`."""
@@ -80,7 +82,9 @@ def _short(number: float) -> str:
 def mean_over_seeds(values: Values) -> Measured:
     """The mean of a number over seeds, with Student's t."""
     mean, interval = student_interval(list(values.values()))
-    return Measured(mean, interval, len(values), NO_INTERVAL if interval is None else STUDENT)
+    if interval is None:
+        return Measured(mean, None, len(values), NO_INTERVAL)
+    return Measured(mean, interval, len(values), STUDENT, freedom=len(values) - 1.0)
 
 
 def differences(a: Values, b: Values) -> dict[int, float]:
@@ -156,23 +160,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def tails(values: Sequence[float], threshold: float) -> tuple[float, float]:
-    """Student's t: the p-values of a mean above and of a mean below the threshold, one-sided.
+def tails(measured: Measured, threshold: float) -> tuple[float, float]:
+    """Student's t: one-sided p-values, that the truth is above the threshold and that it is below.
 
-    >>> above, below = tails([1.0, 2.0, 3.0], 0.0)
+    >>> above, below = tails(mean_over_seeds({0: 1.0, 1: 2.0, 2: 3.0}), 0.0)
     >>> round(above, 4), round(below, 4)
     (0.0371, 0.9629)
     """
-    from scipy.special import stdtr  # here: slow to import
+    from scipy.special import stdtr, stdtrit  # here: slow to import
 
-    sample = np.asarray(values, dtype=np.float64)
-    if len(sample) < 2:
+    if measured.ci95 is None or measured.freedom is None:
         return 1.0, 1.0
-    gap, error = sample.mean() - threshold, sample.std(ddof=1) / math.sqrt(len(sample))
-    if error == 0:
+    gap, half = measured.value - threshold, (measured.ci95[1] - measured.ci95[0]) / 2
+    if half == 0 or math.isinf(gap):
         return float(gap <= 0), float(gap >= 0)
-    below = float(stdtr(len(sample) - 1, gap / error))
-    return float(stdtr(len(sample) - 1, -gap / error)), below
+    t = gap / half * float(stdtrit(measured.freedom, 0.975))
+    return float(stdtr(measured.freedom, -t)), float(stdtr(measured.freedom, t))
 
 
 def _aggregate(groups: Sequence[np.ndarray], worlds: Sequence[np.ndarray], statistic: Any) -> Any:
