@@ -20,7 +20,7 @@ from jaxtyping import Float
 from nearsym.errors import UsageError
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end, by_seed
-from nearsym.studies.selection import World, by_world, plain
+from nearsym.studies.selection import World, by_world, cut, plain
 from nearsym.studies.statistics import STUDENT, Measured
 
 SPLITS = 100
@@ -130,7 +130,8 @@ def regret(
     named = _shared_models(worlds.values()) if models is None else tuple(models)
     found: dict[World, np.ndarray] = {}
     for world, runs in worlds.items():
-        values = [by_seed((run for run in runs if run.model == m), score) for m in named]
+        shared = cut([run for run in runs if run.model in named])
+        values = [by_seed((run for run in shared if run.model == m), score) for m in named]
         seeds = sorted(set.intersection(*map(set, values))) if values else []
         if len(seeds) > 1:
             found[world] = np.array([[value[seed] for seed in seeds] for value in values])

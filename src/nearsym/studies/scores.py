@@ -45,6 +45,11 @@ def fresh(run: RunResult, name: str = "clean") -> float:
     return float(np.mean(run.evaluations[name]))
 
 
+def final(run: RunResult) -> float:
+    """The best checkpoint in fresh episodes, or the end of training where none were played."""
+    return fresh(run) if run.evaluations.get("clean") else at_end(run)
+
+
 def noisy(run: RunResult) -> str | None:
     """The name of the evaluation under noise, if there was one."""
     return next((name for name in run.evaluations if name.startswith("noise")), None)
@@ -60,6 +65,8 @@ def kept(run: RunResult) -> float:
 
 def seconds_per_frame(run: RunResult) -> float:
     """Time of training for each environment step."""
+    if not run.frames or not run.seconds:
+        raise UsageError(f"Run {run.key} was not timed.")
     return run.seconds / run.frames[-1]
 
 

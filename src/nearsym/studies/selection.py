@@ -114,12 +114,12 @@ def symmetry_of(run: RunResult) -> str | None:
 
 
 def by_world(results: Iterable[RunResult]) -> dict[World, list[RunResult]]:
-    """The runs of each world, cut where the shortest of them ends."""
+    """The runs of each world, tasks and strengths in order."""
     found: dict[World, list[RunResult]] = {}
     for run in unique(results):
         found.setdefault(world_of(run), []).append(run)
     ordered = sorted(found, key=lambda world: (world.task, str(world.scale), _rank(world)))
-    return {world: cut(found[world]) for world in ordered}
+    return {world: found[world] for world in ordered}
 
 
 def _rank(world: World) -> tuple[bool, str, float]:
