@@ -70,10 +70,12 @@ def measured_epsilon(task: str, variant: str | None) -> float | None:
     if task not in NAMES or task == "trading":
         return None
     from nearsym.audits.any_environment import audit  # here: slow to import
+    from nearsym.audits.environment import EnvironmentAudit
     from nearsym.tasks.registry import make
 
     try:
         found = audit(make(task, variant=variant, obs="state"), samples=PAIRS)
     except MissingExtraError:
         return None
-    return float(found.smallest_epsilon)
+    assert isinstance(found, EnvironmentAudit)  # nearsym's tasks can be set to any state
+    return found.smallest_epsilon

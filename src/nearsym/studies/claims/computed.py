@@ -8,6 +8,7 @@ import numpy as np
 from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.theory.bounds import alpha, gap_bound, horizon_bound
 from nearsym.theory.families import leaking_pair, random_action, random_mdp
+from nearsym.theory.mdp import FiniteMDP, MDPAction
 from nearsym.theory.metrics import TotalVariation
 
 PROBLEMS = 40
@@ -73,7 +74,8 @@ def _trained_spread(closed: bool) -> float:
 
 def theorem_1() -> tuple[bool, dict[str, Any]]:
     """The bound on random MDPs, and on the pair of states where the printed value of ρ fails."""
-    found = [gap_bound(*_problem(seed), TotalVariation()) for seed in range(PROBLEMS)]
+    problems = [_problem(seed) for seed in range(PROBLEMS)]
+    found = [gap_bound(mdp, action, TotalVariation()) for mdp, action in problems]
     holds = all((f.gap_q <= f.alpha + 2 * f.tolerance + 1e-7).all() for f in found)
     mdp, action = leaking_pair(leak=0.001, discount=0.99)
     pair = gap_bound(mdp, action, TotalVariation())
@@ -89,7 +91,8 @@ def theorem_1() -> tuple[bool, dict[str, Any]]:
 
 def finite_horizon() -> tuple[bool, dict[str, Any]]:
     """The recursion from α_T = 0 on random MDPs whose transitions depend on time."""
-    found = [horizon_bound(*_problem(seed, steps=4), TotalVariation()) for seed in range(PROBLEMS)]
+    problems = [_problem(seed, steps=4) for seed in range(PROBLEMS)]
+    found = [horizon_bound(mdp, action, TotalVariation()) for mdp, action in problems]
     holds = all((f.gap_q <= f.alpha + 1e-7).all() for f in found)
     pair = leaking_pair(leak=0.0, discount=1.0, reward_gap=0.5)
     three = horizon_bound(*pair, TotalVariation(), horizon=3)
@@ -101,7 +104,7 @@ def finite_horizon() -> tuple[bool, dict[str, Any]]:
     }
 
 
-def _problem(seed: int, steps: int | None = None) -> Any:
+def _problem(seed: int, steps: int | None = None) -> tuple[FiniteMDP, MDPAction]:
     rng = np.random.default_rng(seed)
     action = random_action((cyclic(2), cyclic(3), dihedral(2))[seed % 3], rng)
     broken = (1e-3, 0.1, 1.0)[seed // 3 % 3]

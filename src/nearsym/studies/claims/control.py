@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from nearsym.runs.presets import preset_config
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.paper import NOISE_TRAINED, TABLE_1, best_models
@@ -22,6 +23,7 @@ from nearsym.studies.scores import (
     seconds_to,
 )
 from nearsym.studies.selection import settings_of
+from nearsym.tasks.registry import find_task
 
 ACROBOT, CARTPOLE, CUP, REACHER = (
     "acrobot-swingup",
@@ -124,8 +126,11 @@ def _tau(e: Evidence) -> None:
         e.ask(f"{task} original", what, ranges["rpp"], ranges["approx"])
 
 
-def _tau_of(run: RunResult) -> float | None:
-    return settings_of(run).get("target_tau")
+def _tau_of(run: RunResult) -> float:
+    """As set, or that of the preset."""
+    task = find_task(run.task, obs=run.obs)
+    usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
+    return settings_of(run).get("target_tau", usual)
 
 
 def _wall_clock(e: Evidence) -> None:
