@@ -112,6 +112,10 @@ def test_over_the_curve():
 def test_where_nothing_was_learned():
     with pytest.raises(UsageError, match="nothing was learned: the best mean is 5"):
         normaliser([made(curve=[5, 5])], 5.0)
+    idle = [made(m, s, curve=[5, 5]) for m in ("none", "exact") for s in range(3)]
+    assert regret(idle) is None
+    learned = runs({"none": 1, "exact": 2}, task="craft")
+    assert [world.task for world in regret([*idle, *learned]).worlds] == ["craft"]
 
 
 def tilted(tilts=(0, 30, 75), **more):

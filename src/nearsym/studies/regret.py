@@ -10,7 +10,8 @@ the seeds and measured on the other half, over many splits into halves and both 
 regret of a model may therefore come out below 0.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -124,7 +125,8 @@ def regret(
 ) -> Regret | None:
     """The regret of models over the worlds in which all of them were run with two seeds or more.
 
-    By default the models are those that every world has. None if there is nothing to compare.
+    By default the models are those that every world has. Tasks on which no model learned anything
+    are left out. None if there is nothing to compare.
     """
     worlds = {world: plain(runs) for world, runs in by_world(results).items()}
     named = _shared_models(worlds.values()) if models is None else tuple(models)
@@ -135,9 +137,10 @@ def regret(
         seeds = sorted(set.intersection(*map(set, values))) if values else []
         if len(seeds) > 1:
             found[world] = np.array([[value[seed] for seed in seeds] for value in values])
-    if len(named) < 2 or not found:
+    normalised = _normalised(found, worlds)
+    if len(named) < 2 or not normalised:
         return None
-    return Regret(named, tuple(found), tuple(_normalised(found, worlds)))
+    return Regret(named, tuple(normalised), tuple(normalised.values()))
 
 
 def normaliser(runs: Iterable[RunResult], best: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -160,11 +163,14 @@ def normaliser(runs: Iterable[RunResult], best: float) -> Callable[[np.ndarray],
 
 def _normalised(
     found: dict[World, np.ndarray], worlds: dict[World, list[RunResult]]
-) -> Iterator[np.ndarray]:
+) -> dict[World, np.ndarray]:
+    normalised = {}
     for world, scores in found.items():
         same = [w for w in found if (w.task, w.scale) == (world.task, world.scale)]
         best = max(float(found[w].mean(axis=1).max()) for w in same)
-        yield normaliser([run for w in same for run in worlds[w]], best)(scores)
+        with suppress(UsageError):  # nothing was learned
+            normalised[world] = normaliser([run for w in same for run in worlds[w]], best)(scores)
+    return normalised
 
 
 def _shared_models(worlds: Iterable[Sequence[RunResult]]) -> tuple[str, ...]:
