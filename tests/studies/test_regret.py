@@ -96,6 +96,12 @@ def test_only_worlds_and_seeds_that_all_models_share():
     assert regret(some).scores[0].shape == (2, 5)
 
 
+def test_a_model_with_one_seed_does_not_spoil_the_others():
+    some = [*runs({"none": 1, "exact": 2}), made("rpp", 0)]
+    assert regret(some).models == ("none", "exact")
+    assert regret(some).scores[0].shape == (2, 5)
+
+
 def test_nothing_to_compare():
     assert regret([]) is None
     assert regret(runs({"none": 1})) is None

@@ -41,7 +41,7 @@ from study_results import made, runs
         ("cartpole-swingup", "repeat_action=0.5", "repeat_action=0.5"),
         ("acrobot-swingup", "gravity=-2.0", "gravity"),
         ("craft", "tilt=75", "tilt"),
-        ("craft", "tilt=0", "tilt=0"),
+        ("craft", "tilt=0", None),
         ("my_robot:make", "heavy=2", "heavy=2"),
     ],
 )

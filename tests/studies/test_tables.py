@@ -12,7 +12,17 @@ from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
 from nearsym.studies.tables.all import OF_STUDIES, TABLES, tables_of
 from nearsym.studies.tables.costs import parameters, wall_clock, what_was_run
 from nearsym.studies.tables.regrets import aggregates, regrets, strengths
-from nearsym.studies.tables.returns import compared, final, noise_trained, returns, settings
+from nearsym.studies.tables.returns import (
+    areas,
+    compared,
+    end,
+    final,
+    noise_trained,
+    settings,
+    shares,
+    tau_sweep,
+)
+from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table, said_of
 from nearsym.studies.tables.trading import trading
 from nearsym.studies.tables.verdicts import verdicts
@@ -53,10 +63,10 @@ def under_the_curve(run):
     return sum(pieces) / (frames[-1] - frames[0])
 
 
-@pytest.mark.parametrize(("place", "number"), [(0, last_three), (1, under_the_curve)])
-def test_returns_equal_a_direct_computation(place, number):
+@pytest.mark.parametrize(("build", "number"), [(end, last_three), (areas, under_the_curve)])
+def test_returns_equal_a_direct_computation(build, number):
     runs = random_runs() + random_runs(variant="gravity")
-    table = returns(runs)[place].as_json()
+    table = build(runs)[0].as_json()
     assert [row["variant"] for row in table] == ["original", "gravity"]
     for row, some in zip(table, (runs[:12], runs[12:]), strict=True):
         for model in MODELS:
@@ -80,7 +90,7 @@ def test_differences_equal_a_direct_computation():
 
 def test_runs_of_different_lengths_have_rows_of_their_own():
     runs = [*random_runs(("none",)), made("sit", 0, curve=[1, 2])]
-    assert [(row["frames"], "sit" in row) for row in returns(runs)[0].as_json()] == [
+    assert [(row["frames"], "sit" in row) for row in end(runs)[0].as_json()] == [
         (200, True),
         (700, False),
     ]
@@ -138,6 +148,38 @@ def test_runs_that_differ_in_settings():
     assert [row["run"] for row in table.as_json()] == ["rpp", "rpp, target_tau 0.02"]
     same(table.as_json()[1]["end"], direct(runs[4:], "rpp", last_three))
     assert settings(random_runs()) == []
+
+
+def test_shares_kept_equal_a_direct_computation():
+    runs = [evaluated(m, s, 9) for m in MODELS for s in range(4)]
+    (table,) = shares(runs + random_runs())
+
+    def share(run):
+        return np.mean(run.evaluations["noise=0.06"]) / np.mean(run.evaluations["clean"])
+
+    same(table.as_json()[0]["approx"], direct(runs, "approx", share))
+    assert shares(random_runs()) == []
+
+
+def test_tau_by_tau():
+    cup = {"task": "ball_in_cup-catch"}
+    slow = random_runs(("rpp", "approx"), settings={"algorithm.target_tau": 0.005}, **cup)
+    usual = random_runs(("rpp",), **cup)
+    (table,) = tau_sweep([*slow, *usual])
+    rows = table.as_json()
+    assert [row["τ"] for row in rows] == [0.005, 0.01]  # laptop's own is among them
+    same(rows[0]["rpp"], direct(slow, "rpp", last_three))
+    same(rows[1]["rpp"], direct(usual, "rpp", last_three))
+    assert tau_sweep(usual) == []
+
+
+def test_spreads_by_layer():
+    weights = {"encoder.convs.0": [[[1.2, 0.8]]], "actor.mean": [[[1.0, 1.0]]]}
+    runs = [made("approx", seed, curve=[1.0], relaxed=weights) for seed in range(3)]
+    rows = spreads([*runs, *random_runs(("none",))])[0].as_json()
+    assert [row["layer"] for row in rows] == ["encoder.convs.0", "actor.mean"]
+    assert [row["spread"]["value"] for row in rows] == pytest.approx([0.2, 0.0])
+    assert spreads(random_runs()) == []
 
 
 def portfolio(arm, seed, value):
@@ -228,15 +270,15 @@ def test_networks_that_were_only_counted():
     counts = {"encoder": 1, "actor": 2, "critic": 3, "total": 6}
     runs = [made("sit", 0, curve=[], parameters=counts)]
     names = [table.name for table in tables_of(runs)]
-    assert names == ["runs", "parameters"]
+    assert names == ["runs", "parameters", "tasks"]
 
 
 def test_captions_say_seeds_and_intervals():
-    assert returns(random_runs())[0].caption == (
+    assert end(random_runs())[0].caption == (
         "Mean return of the last three evaluations. Laptop, state, sac. "
         "95 % intervals by Student's t; 4 seeds."
     )
-    single = returns(random_runs(seeds=1))[0]
+    single = end(random_runs(seeds=1))[0]
     assert single.caption.endswith("1 seed; no interval where there is one seed.")
     assert (
         said_of([Measured(1.0, None, 4, NO_INTERVAL)]) == "4 seeds; no interval from so few runs."
@@ -250,8 +292,8 @@ def test_studies_name_tables_that_exist(study):
 
 
 def test_unknown_tables():
-    with pytest.raises(UsageError, match=r"Unknown table 'retruns'\. Did you mean 'returns'"):
-        tables_of([], ["retruns"])
+    with pytest.raises(UsageError, match=r"Unknown table 'ned'\. Did you mean 'end'"):
+        tables_of([], ["ned"])
 
 
 def test_all_tables_of_nothing():

@@ -10,6 +10,7 @@ the seeds and measured on the other half, over many splits into halves and both 
 regret of a model may therefore come out below 0.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -125,15 +126,15 @@ def regret(
 ) -> Regret | None:
     """The regret of models over the worlds in which all of them were run with two seeds or more.
 
-    By default the models are those that every world has. Tasks on which no model learned anything
-    are left out. None if there is nothing to compare.
+    By default the models are those that every world has so. Tasks on which no model learned
+    anything are left out. None if there is nothing to compare.
     """
     worlds = {world: plain(runs) for world, runs in by_world(results).items()}
     named = _shared_models(worlds.values()) if models is None else tuple(models)
     found: dict[World, np.ndarray] = {}
     for world, runs in worlds.items():
-        shared = cut([run for run in runs if run.model in named])
-        values = [by_seed((run for run in shared if run.model == m), score) for m in named]
+        worlds[world] = cut([run for run in runs if run.model in named])
+        values = [by_seed((r for r in worlds[world] if r.model == m), score) for m in named]
         seeds = sorted(set.intersection(*map(set, values))) if values else []
         if len(seeds) > 1:
             found[world] = np.array([[value[seed] for seed in seeds] for value in values])
@@ -174,8 +175,9 @@ def _normalised(
 
 
 def _shared_models(worlds: Iterable[Sequence[RunResult]]) -> tuple[str, ...]:
-    models = [{run.model: None for run in runs} for runs in worlds]
-    return tuple(m for m in models[0] if all(m in others for others in models)) if models else ()
+    """Those that every world has over two seeds or more."""
+    seeds = [Counter(run.model for run in runs) for runs in worlds]
+    return tuple(m for m in seeds[0] if all(w[m] > 1 for w in seeds)) if seeds else ()
 
 
 def _quantile(freedom: float) -> float:

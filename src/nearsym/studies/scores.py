@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from nearsym.errors import UsageError
+from nearsym.runs.presets import preset_config
 from nearsym.studies.results import RunResult
+from nearsym.studies.selection import settings_of
+from nearsym.tasks.registry import find_task
 
 Score = Callable[[RunResult], float]
 LAST = 3
@@ -74,6 +77,13 @@ def seconds_to(run: RunResult, level: float) -> float | None:
     """Time until an evaluation first reached a return; None if none did."""
     reached = [f for f, value in zip(run.frames, run.curve(), strict=True) if value >= level]
     return seconds_per_frame(run) * reached[0] if reached else None
+
+
+def tau_of(run: RunResult) -> float:
+    """The speed of a run's target critic, as set or that of its preset."""
+    task = find_task(run.task) if run.obs is None else find_task(run.task, obs=run.obs)
+    usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
+    return float(settings_of(run).get("target_tau", usual))
 
 
 def first_layer(run: RunResult, part: str) -> str | None:

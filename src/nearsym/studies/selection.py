@@ -63,14 +63,14 @@ def world_of(run: RunResult) -> World:
 
 
 def usual_variant(task: str, variant: str | None) -> str | None:
-    """The shortest way to write a variant.
+    """The shortest way to write a variant. At strength 0 it is the original.
 
-    >>> usual_variant("acrobot-swingup", "gravity=-2"), usual_variant("craft", "original")
+    >>> usual_variant("acrobot-swingup", "gravity=-2"), usual_variant("craft", "tilt=0")
     ('gravity', None)
     """
-    if variant in (None, ORIGINAL):
-        return None
     found = variant_of(task, variant)
+    if found.strength == 0:
+        return None
     return found.name if found == variant_of(task, found.name) else variant
 
 

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 
-from nearsym.runs.presets import preset_config
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.paper import NOISE_TRAINED, TABLE_1, best_models
@@ -21,9 +20,9 @@ from nearsym.studies.scores import (
     noisy,
     seconds_per_frame,
     seconds_to,
+    tau_of,
 )
 from nearsym.studies.selection import settings_of
-from nearsym.tasks.registry import find_task
 
 ACROBOT, CARTPOLE, CUP, REACHER = (
     "acrobot-swingup",
@@ -115,7 +114,7 @@ def _tau(e: Evidence) -> None:
         for model in ("rpp", "approx"):
             by_tau = [
                 by_seed(
-                    (r for r in e.runs(task, None) if r.model == model and _tau_of(r) == tau),
+                    (r for r in e.runs(task, None) if r.model == model and tau_of(r) == tau),
                     at_end,
                 )
                 for tau in TAUS
@@ -124,13 +123,6 @@ def _tau(e: Evidence) -> None:
             ranges[model] = {s: float(np.ptp([v[s] for v in by_tau])) for s in sorted(seeds)}
         what = "rpp − approx, range of the last three evaluations over τ"
         e.ask(f"{task} original", what, ranges["rpp"], ranges["approx"])
-
-
-def _tau_of(run: RunResult) -> float:
-    """As set, or that of the preset."""
-    task = find_task(run.task, obs=run.obs)
-    usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
-    return settings_of(run).get("target_tau", usual)
 
 
 def _wall_clock(e: Evidence) -> None:

@@ -41,6 +41,20 @@ def parameters(results: list[RunResult]) -> list[Table]:
     return tabled("parameters", "Learned numbers of the networks.", list(rows.values()))
 
 
+def tasks(results: list[RunResult]) -> list[Table]:
+    """The worlds and the elements of their groups."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "task": world.task,
+            "variant": ORIGINAL if world.variant is None else world.variant,
+            "observations": world.scale.obs or "",
+            "elements": ", ".join(runs[0].elements),
+        }
+        for world, runs in by_world(results).items()
+    ]
+    return tabled("tasks", "Tasks, variants, and the elements of the declared groups.", rows)
+
+
 def wall_clock(results: list[RunResult]) -> list[Table]:
     """Time per frame, and time to nine tenths of the best model's return."""
     speeds: list[dict[str, Cell]] = []

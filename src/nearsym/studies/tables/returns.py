@@ -14,21 +14,49 @@ from nearsym.studies.paper import (
     Printed,
 )
 from nearsym.studies.results import RunResult
-from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, noisy
+from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noisy, tau_of
 from nearsym.studies.selection import World, by_arm, by_world, plain, settings_of
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.strength import ORIGINAL
 
 PAIRED = ("approx", "exact", "none", "rpp", "augment", "sit")
 """The first of two models is compared with the second."""
 
 
-def returns(results: list[RunResult]) -> list[Table]:
-    """The end of training, and the whole of it."""
-    end = _by_model("returns", "Mean return of the last three evaluations.", results, at_end)
-    whole = "Area under the learning curve over its frames: the mean return in training."
-    return [*end, *_by_model("areas", whole, results, area)]
+def end(results: list[RunResult]) -> list[Table]:
+    """The last three evaluations in training."""
+    return _by_model("end", "Mean return of the last three evaluations.", results, at_end)
+
+
+def areas(results: list[RunResult]) -> list[Table]:
+    """The whole of training."""
+    about = "Area under the learning curve over its frames: the mean return in training."
+    return _by_model("area", about, results, area)
+
+
+def shares(results: list[RunResult]) -> list[Table]:
+    """What is kept under noise at test time."""
+    about = "Share of the noise-free return that the best checkpoint keeps under noise."
+    found = [run for run in results if noisy(run) and run.evaluations.get("clean")]
+    return _by_model("noise", about, found, kept)
+
+
+def tau_sweep(results: list[RunResult]) -> list[Table]:
+    """The end of training by τ, the speed of the target critic, where several were tried."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        trained = [run for run in runs if run.frames and run.task in DOMAINS]
+        taus = sorted({tau_of(run) for run in trained})
+        for tau in taus if len(taus) > 1 else ():
+            some = [run for run in trained if tau_of(run) == tau]
+            row: dict[str, Cell] = {**_about(world, some), "τ": tau}
+            for model in dict.fromkeys(run.model for run in some):
+                values = by_seed((run for run in some if run.model == model), at_end)
+                row[model] = mean_over_seeds(values)
+            rows.append(row)
+    return tabled("rpp-tau", "Mean return of the last three evaluations by τ.", rows)
 
 
 def compared(results: list[RunResult]) -> list[Table]:
@@ -124,7 +152,12 @@ def _about(world: World, runs: Sequence[RunResult]) -> dict[str, Cell]:
 
 def _by_model(name: str, about: str, results: list[RunResult], score: Score) -> list[Table]:
     rows = [
-        row | {arm: mean_over_seeds(by_seed(each, score)) for arm, each in by_arm(some).items()}
+        row
+        | {
+            arm: mean_over_seeds(v)
+            for arm, each in by_arm(some).items()
+            if (v := by_seed(each, score))
+        }
         for world, runs in by_world(results).items()
         for row, some in of_one_length(world, plain(runs))
     ]
