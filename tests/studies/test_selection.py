@@ -40,12 +40,12 @@ from study_results import made, runs
         ("cartpole-swingup", "repeat_action=1", "repeat_action"),
         ("cartpole-swingup", "repeat_action=0.5", "repeat_action=0.5"),
         ("acrobot-swingup", "gravity=-2.0", "gravity"),
-        ("craft", "tilt=75", "tilt"),
+        ("craft", "tilt", "tilt=75"),
         ("craft", "tilt=0", None),
         ("my_robot:make", "heavy=2", "heavy=2"),
     ],
 )
-def test_variants_by_their_shortest_name(task, variant, usual):
+def test_variants_have_one_name(task, variant, usual):
     assert usual_variant(task, variant) == usual
 
 

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from nearsym.errors import UsageError
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end, by_seed
-from nearsym.studies.selection import World, by_world, cut, plain
+from nearsym.studies.selection import TRADING, World, by_world, cut, model_order, plain
 from nearsym.studies.statistics import STUDENT, Measured
 
 SPLITS = 100
@@ -129,7 +129,7 @@ def regret(
     By default the models are those that every world has so. Tasks on which no model learned
     anything are left out. None if there is nothing to compare.
     """
-    worlds = {world: plain(runs) for world, runs in by_world(results).items()}
+    worlds = {w: plain(runs) for w, runs in by_world(results).items() if w.task != TRADING}
     named = _shared_models(worlds.values()) if models is None else tuple(models)
     found: dict[World, np.ndarray] = {}
     for world, runs in worlds.items():
@@ -177,7 +177,8 @@ def _normalised(
 def _shared_models(worlds: Iterable[Sequence[RunResult]]) -> tuple[str, ...]:
     """Those that every world has over two seeds or more."""
     seeds = [Counter(run.model for run in runs) for runs in worlds]
-    return tuple(m for m in seeds[0] if all(w[m] > 1 for w in seeds)) if seeds else ()
+    models = sorted(seeds[0], key=model_order) if seeds else []
+    return tuple(model for model in models if all(world[model] > 1 for world in seeds))
 
 
 def _quantile(freedom: float) -> float:

@@ -19,6 +19,8 @@ from nearsym.tasks.strength import ORIGINAL
 
 LENGTHS = ("frames", "eval_every", "eval_episodes", "checkpoint_every", "replay")
 """Settings that change no number at a given frame."""
+TRADING = "trading"
+"""The task with portfolios instead of worlds, and symmetries of time instead of elements."""
 MODELS = ("none", "exact", "approx", "rpp", "sit", "augment")
 """The order in which models stand in tables."""
 
@@ -63,15 +65,20 @@ def world_of(run: RunResult) -> World:
 
 
 def usual_variant(task: str, variant: str | None) -> str | None:
-    """The shortest way to write a variant. At strength 0 it is the original.
+    """The one way to write a variant: the paper's by their names, others with their strengths. At
+    strength 0 it is the original.
 
     >>> usual_variant("acrobot-swingup", "gravity=-2"), usual_variant("craft", "tilt=0")
     ('gravity', None)
+    >>> usual_variant("craft", "tilt")
+    'tilt=75'
     """
     found = variant_of(task, variant)
     if found.strength == 0:
         return None
-    return found.name if found == variant_of(task, found.name) else variant
+    if task in DOMAINS and found == variant_of(task, found.name):
+        return found.name
+    return f"{found.name}={found.strength:g}" if task in (*DOMAINS, CraftTask.name) else variant
 
 
 def variant_of(task: str, variant: str | None) -> Variant:
@@ -108,7 +115,7 @@ def settings_of(run: RunResult) -> dict[str, Any]:
 
 def symmetry_of(run: RunResult) -> str | None:
     """T or ST for runs that trade with a symmetry of time; None for all others."""
-    if run.task != "trading" or run.model == "none":
+    if run.task != TRADING or run.model == "none":
         return None
     return settings_of(run).get("symmetry") or "T"
 
@@ -140,7 +147,7 @@ def by_arm(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
     for run, settings in zip(runs, every, strict=True):
         arm = _arm(run, {name: value for name, value in settings.items() if name in differing})
         found.setdefault(arm, []).append(run)
-    return dict(sorted(found.items(), key=lambda item: (_order(item[1][0]), item[0])))
+    return dict(sorted(found.items(), key=lambda item: (model_order(item[1][0].model), item[0])))
 
 
 def plain(runs: Sequence[RunResult]) -> list[RunResult]:
@@ -186,5 +193,6 @@ def _arm(run: RunResult, settings: dict[str, Any]) -> str:
     return ", ".join([name, *(f"{key} {value}" for key, value in sorted(settings.items()))])
 
 
-def _order(run: RunResult) -> int:
-    return MODELS.index(run.model) if run.model in MODELS else len(MODELS)
+def model_order(model: str) -> int:
+    """The place of a model in tables; unknown ones come last."""
+    return MODELS.index(model) if model in MODELS else len(MODELS)

@@ -61,7 +61,7 @@ class Measured:
 
     def text(self, digits: int | None = None) -> str:
         """`mean ± half` where the interval lies around it evenly, else `mean [low, high]`."""
-        show = _short if digits is None else lambda x: f"{x:.{digits}f}"
+        show = _short if digits is None else lambda x: _unsigned_zero(f"{x:.{digits}f}")
         if self.ci95 is None:
             return show(self.value)
         low, high = self.ci95
@@ -77,6 +77,11 @@ class Measured:
 
 def _short(number: float) -> str:
     return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
+
+
+def _unsigned_zero(number: str) -> str:
+    """0.00 for −0.00."""
+    return number.removeprefix("-") if not number.strip("-0.") else number
 
 
 def mean_over_seeds(values: Values) -> Measured:

@@ -8,7 +8,7 @@ from nearsym.errors import MissingExtraError
 from nearsym.studies.regret import Regret, regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
-from nearsym.studies.selection import Scale, World, by_world, plain, variant_of
+from nearsym.studies.selection import TRADING, Scale, World, by_world, plain, variant_of
 from nearsym.tasks.registry import NAMES
 from nearsym.tasks.strength import ORIGINAL
 
@@ -67,7 +67,7 @@ def measured_epsilon(task: str, variant: str | None) -> float | None:
     >>> measured_epsilon("craft", None)
     0.0
     """
-    if task not in NAMES or task == "trading":
+    if task not in NAMES or task == TRADING:
         return None
     from nearsym.audits.any_environment import audit  # here: slow to import
     from nearsym.audits.environment import EnvironmentAudit

@@ -7,9 +7,15 @@ from typing import Any
 
 from nearsym.studies.selection import MODELS
 from nearsym.studies.statistics import Measured
+from nearsym.studies.tables.table import said_of
 
 COLOURS = 8
 """How many the page and the figures have; charts with more lines repeat them."""
+
+
+LEAST_FOR_A_BAND = 3
+"""Seeds. The interval of two is 13 standard errors wide and would hide everything else; tables
+have it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class Line:
         """From numbers that know their intervals."""
         ends = [point.ci95 for point in points]
         whole = [pair for pair in ends if pair is not None]
-        known = len(whole) == len(ends)
+        seeds = min((point.seeds for point in points), default=0)
+        known = len(whole) == len(ends) and seeds >= LEAST_FOR_A_BAND
         return cls(
             name,
             tuple(map(float, x)),
@@ -45,7 +52,7 @@ class Line:
             tuple(low for low, _ in whole) if known else (),
             tuple(high for _, high in whole) if known else (),
             tuple(tuple(map(float, one)) for one in each),
-            min((point.seeds for point in points), default=0),
+            seeds,
         )
 
 
@@ -85,6 +92,13 @@ def _plain(line: Line, colour: int) -> dict[str, Any]:
 
 def _short(value: float) -> float | None:
     return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def rests_on(points: Sequence[Measured]) -> str:
+    """What the points of a chart rest on, for its caption."""
+    few = any(point.seeds == LEAST_FOR_A_BAND - 1 for point in points)
+    said = said_of(points)
+    return f"{said} Intervals are drawn from three seeds on." if few else said
 
 
 def colours(names: Sequence[str]) -> list[int]:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.charts.chart import Chart, Line, rests_on
 from nearsym.studies.regret import regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import World, by_arm, by_world, scale_of
 from nearsym.studies.statistics import Measured, mean_over_seeds, performance_profile
-from nearsym.studies.tables.table import said_of
 
 POINTS = 41
 """Thresholds of a performance profile."""
@@ -49,7 +48,7 @@ def _chart(
     place: Callable[[RunResult], list[float]],
 ) -> Chart:
     found = [_line(arm, some, place) for arm, some in by_arm(runs).items()]
-    rests = said_of([point for _, points in found for point in points])
+    rests = rests_on([point for _, points in found for point in points])
     caption = f"Mean return of the evaluations in training; thin lines are single runs. {rests}"
     return Chart(
         name=f"{name} {world} {world.scale}",
@@ -87,7 +86,7 @@ def profiles(results: list[RunResult]) -> list[Chart]:
             model: performance_profile([score[i] for score in found.scores], thresholds)
             for i, model in enumerate(found.models)
         }
-        rests = said_of([point for some in points.values() for point in some])
+        rests = rests_on([point for some in points.values() for point in some])
         charts.append(
             Chart(
                 name=f"profile {scale}",

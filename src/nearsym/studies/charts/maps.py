@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.charts.chart import Chart, Line, rests_on
 from nearsym.studies.regret import regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
 from nearsym.studies.selection import by_arm, scale_of
 from nearsym.studies.statistics import Measured, mean_over_seeds
 from nearsym.studies.sweeps import Sweep, sweeps
-from nearsym.studies.tables.table import said_of
 
 
 def maps(results: list[RunResult]) -> list[Chart]:
@@ -65,7 +64,7 @@ def _chart(
         x_label=f"strength of {sweep.variant}",
         y_label=label,
         lines=tuple(lines),
-        caption=f"By strength of {sweep.variant}; 0 is the original. {said_of(points)}".strip(),
+        caption=f"By strength of {sweep.variant}; 0 is the original. {rests_on(points)}".strip(),
         group=f"sweep {sweep.task} {sweep.variant} {sweep.scale}",
     )
 
@@ -82,7 +81,7 @@ def worst(results: list[RunResult]) -> list[Chart]:
             Line.of(model, [i - 0.2 + 0.1 * k for i in (0, 1)], both)
             for k, (model, both) in enumerate(zip(found.models, points, strict=True))
         ]
-        rests = said_of([point for both in points for point in both])
+        rests = rests_on([point for both in points for point in both])
         charts.append(
             Chart(
                 name=f"regret {scale}",

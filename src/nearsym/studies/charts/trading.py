@@ -5,13 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from nearsym.layers.scale import SCALES
-from nearsym.studies.charts.chart import Chart, Line
-from nearsym.studies.claims.portfolios import TRADING
+from nearsym.studies.charts.chart import Chart, Line, rests_on
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
-from nearsym.studies.selection import by_arm, by_world
+from nearsym.studies.selection import TRADING, by_arm, by_world
 from nearsym.studies.statistics import Measured, mean_over_seeds
-from nearsym.studies.tables.table import said_of
 
 POINTS = 250
 """Days that are drawn, of as many as there are."""
@@ -29,7 +27,7 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
         kept = np.unique(np.linspace(0, len(days[0]) - 1, POINTS).astype(int))
         for key, label, unit in (("value", "value (mm)", 1e-6), ("costs", "fees (thousand)", 1e-3)):
             made = [_daily(arm, some, key, unit, kept) for arm, some in by_arm(told).items()]
-            rests = said_of([point for _, points in made for point in points])
+            rests = rests_on([point for _, points in made for point in points])
             charts.append(
                 Chart(
                     name=f"trading {key} {world.scale}",
@@ -63,7 +61,7 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
         for kind, label in (("time", "day of the window, the last is today"), ("scale", "scale")):
             arms = by_arm([run for run in runs if _layer(run, kind) is not None])
             made = [_weights(arm, some, kind) for arm, some in arms.items()]
-            rests = said_of([point for _, points in made for point in points])
+            rests = rests_on([point for _, points in made for point in points])
             if made:
                 charts.append(
                     Chart(

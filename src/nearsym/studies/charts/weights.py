@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.charts.chart import Chart, Line, rests_on
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights, first_layer
 from nearsym.studies.selection import Scale, World, by_arm, by_world, plain
 from nearsym.studies.statistics import Measured, mean_over_seeds
-from nearsym.studies.tables.table import said_of
 from nearsym.tasks.strength import ORIGINAL
 
 PARTS = ("encoder", "actor", "critic")
@@ -34,7 +33,7 @@ def _of(task: str, scale: Scale, worlds: dict[World, list[RunResult]]) -> Iterab
         elements = tuple(first.elements)
         having = {w: [run for run in runs if layer in run.relaxed] for w, runs in worlds.items()}
         made = [_line(i, elements, layer, having) for i in range(len(elements))]
-        rests = said_of([point for _, points in made for point in points])
+        rests = rests_on([point for _, points in made for point in points])
         yield Chart(
             name=f"weights {task} {scale} {layer}",
             title=f"{task} ({scale}): {layer}",

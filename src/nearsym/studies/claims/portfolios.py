@@ -9,9 +9,8 @@ from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.paper import TABLE_2
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import by_arm
+from nearsym.studies.selection import TRADING, by_arm
 
-TRADING = "trading"
 APPROX, EXACT = ("approx ST", "approx T"), ("exact ST", "exact T")
 
 

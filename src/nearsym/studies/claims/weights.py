@@ -7,10 +7,9 @@ import numpy as np
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, VARIANTS
 from nearsym.studies.claims.evidence import Evidence
-from nearsym.studies.claims.portfolios import TRADING
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed, final_weights, first_layer, spread
-from nearsym.studies.selection import by_arm, by_world, plain, symmetry_of
+from nearsym.studies.selection import TRADING, by_arm, by_world, plain, symmetry_of
 from nearsym.studies.statistics import mean_over_seeds
 
 

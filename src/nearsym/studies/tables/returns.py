@@ -15,7 +15,7 @@ from nearsym.studies.paper import (
 )
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noisy, tau_of
-from nearsym.studies.selection import World, by_arm, by_world, plain, settings_of
+from nearsym.studies.selection import TRADING, World, by_arm, by_world, plain, settings_of
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.control.domains import DOMAINS
@@ -68,7 +68,7 @@ def compared(results: list[RunResult]) -> list[Table]:
     ):
         rows = [
             about | _differences(runs, score)
-            for world, every in by_world(results).items()
+            for world, every in _control(results).items()
             for about, runs in of_one_length(world, plain(every))
         ]
         about = f"Differences of models in {what}, paired by seed."
@@ -81,7 +81,7 @@ def settings(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         arms = by_arm(runs)
-        if len(arms) > len({run.model for run in runs}) and world.task != "trading":
+        if len(arms) > len({run.model for run in runs}) and world.task != TRADING:
             rows += [
                 _about(world, some) | {"run": arm, **_both(some)} for arm, some in arms.items()
             ]
@@ -158,10 +158,15 @@ def _by_model(name: str, about: str, results: list[RunResult], score: Score) -> 
             for arm, each in by_arm(some).items()
             if (v := by_seed(each, score))
         }
-        for world, runs in by_world(results).items()
+        for world, runs in _control(results).items()
         for row, some in of_one_length(world, plain(runs))
     ]
     return tabled(name, about, rows)
+
+
+def _control(results: list[RunResult]) -> dict[World, list[RunResult]]:
+    """All worlds but trading, whose returns are told as portfolios."""
+    return {w: runs for w, runs in by_world(results).items() if w.task != TRADING}
 
 
 def _both(runs: list[RunResult]) -> dict[str, Cell]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearsym.studies.paper import Printed
+from nearsym.studies.selection import MODELS, model_order
 from nearsym.studies.statistics import Measured
 
 Cell = Measured | Printed | str | int | float | None
@@ -30,8 +31,6 @@ class Table:
     """What the numbers are; the caption adds what they rest on."""
     columns: tuple[str, ...]
     rows: tuple[dict[str, Cell], ...]
-    digits: int | None = None
-    """Decimal places; None for three significant digits."""
 
     @property
     def caption(self) -> str:
@@ -48,7 +47,8 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Every cell as people read it."""
-        return [[self._text(row.get(name)) for name in self.columns] for row in self.rows]
+        digits = {name: self._digits(name) for name in self.columns}
+        return [[_text(row.get(n), digits[n]) for n in self.columns] for row in self.rows]
 
     def numeric(self, column: str) -> bool:
         """Whether a column has numbers, which stand to the right."""
@@ -75,14 +75,22 @@ class Table:
             f"{rows}\n    \\bottomrule\n  \\end{{tabular}}\n\\end{{table}}\n"
         )
 
-    def _text(self, cell: Cell) -> str:
-        if cell is None:
-            return ""
-        if isinstance(cell, Measured):
-            return cell.text(self.digits)
-        if isinstance(cell, float):
-            return f"{cell:.3g}" if abs(cell) < 1000 else f"{cell:,.0f}"
-        return f"{cell:,}" if isinstance(cell, int) else str(cell)
+    def _digits(self, column: str) -> int | None:
+        """Decimal places of a column's means and intervals; None for three significant digits."""
+        cells = [row.get(column) for row in self.rows]
+        sizes = [abs(cell.value) for cell in cells if isinstance(cell, Measured)]
+        largest = max((size for size in sizes if math.isfinite(size)), default=0.0)
+        return 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 0.01 else None
+
+
+def _text(cell: Cell, digits: int | None) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, Measured):
+        return cell.text(digits)
+    if isinstance(cell, float):
+        return f"{cell:.3g}" if abs(cell) < 1000 else f"{cell:,.0f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def said_of(cells: Sequence[Any]) -> str:
@@ -115,15 +123,15 @@ def tabled(name: str, about: str, rows: Sequence[dict[str, Cell]]) -> list[Table
     if len(scales) == 1:
         about = f"{about} {str(scales.pop()).capitalize()}."
         columns.remove("scale")
-    columns.sort(key=lambda column: column.startswith("paper"))
-    return [Table(name, about, tuple(columns), tuple(rows), digits=_digits(rows))]
+    return [Table(name, about, tuple(sorted(columns, key=_place)), tuple(rows))]
 
 
-def _digits(rows: Sequence[dict[str, Cell]]) -> int | None:
-    """Whole numbers where they are in the hundreds."""
-    sizes = [abs(cell.value) for row in rows for cell in row.values() if isinstance(cell, Measured)]
-    largest = max((size for size in sizes if math.isfinite(size)), default=0.0)
-    return 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 0.1 else None
+def _place(column: str) -> tuple[int, int]:
+    """What a row is about, then models in their usual order, then the paper's numbers."""
+    model = column.replace(",", " ").split(" ")[0]
+    if column.startswith("paper"):
+        return 2, 0
+    return (1, model_order(model)) if model in MODELS and "−" not in column else (0, 0)
 
 
 def _plain(cell: Cell) -> Any:

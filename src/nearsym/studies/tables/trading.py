@@ -1,14 +1,13 @@
 """Portfolios over the test part, beside the paper's Table 2."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
-from nearsym.studies.claims.portfolios import TRADING, figure_of
+from nearsym.studies.claims.portfolios import figure_of
 from nearsym.studies.paper import TABLE_2, TABLE_2_SOURCE
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import by_arm, by_world
+from nearsym.studies.selection import TRADING, by_arm, by_world
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 
@@ -39,8 +38,7 @@ def trading(results: list[RunResult]) -> list[Table]:
         f"mean of its sampled episodes, or by its mean policy. {TABLE_2_SOURCE} Other stocks, "
         "another test period."
     )
-    # Units differ from column to column: three digits suit all.
-    return [replace(table, digits=None) for table in tabled("trading", about, rows)]
+    return tabled("trading", about, rows)
 
 
 def _row(arm: str, policy: str, place: int, runs: Sequence[RunResult]) -> dict[str, Cell]:
