@@ -5,7 +5,7 @@ import pytest
 
 from nearsym.errors import UsageError
 from nearsym.studies import sweeps as sweeps_module
-from nearsym.studies.regret import Regret, normaliser, regret
+from nearsym.studies.regret import Regret, model_sets, normaliser, regret
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
 from nearsym.studies.sweeps import measured_epsilon, sweeps
@@ -91,6 +91,8 @@ def test_only_worlds_and_seeds_that_all_models_share():
         {"none": 1, "exact": 2}, variant="wear"
     )
     assert regret(some).models == ("none", "exact")
+    assert len(regret(some).worlds) == 2
+    assert model_sets(some) == [("none", "exact")]
     assert len(regret(some, models=("none", "approx")).worlds) == 1
     some.append(made("none", 99, 1.0))
     assert regret(some).scores[0].shape == (2, 5)
@@ -100,6 +102,22 @@ def test_a_model_with_one_seed_does_not_spoil_the_others():
     some = [*runs({"none": 1, "exact": 2}), made("rpp", 0)]
     assert regret(some).models == ("none", "exact")
     assert regret(some).scores[0].shape == (2, 5)
+
+
+def test_a_world_with_one_model_does_not_spoil_the_others():
+    some = [*runs({"none": 1, "exact": 2}), *runs({"approx": 1}, variant="wear")]
+    assert regret(some).models == ("none", "exact")
+    assert len(regret(some).worlds) == 1
+
+
+def test_all_models_over_the_worlds_that_have_them_all():
+    some = [
+        run
+        for variant in (None, "wear", "gravity")
+        for run in runs({"none": 1, "exact": 2, "rpp": 1}, variant=variant)
+        if not (variant == "wear" and run.model == "rpp")
+    ]
+    assert model_sets(some) == [("none", "exact"), ("none", "exact", "rpp")]
 
 
 def test_nothing_to_compare():

@@ -22,7 +22,15 @@ from jaxtyping import Float
 from nearsym.errors import UsageError
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end, by_seed
-from nearsym.studies.selection import TRADING, World, by_world, cut, model_order, plain
+from nearsym.studies.selection import (
+    TRADING,
+    World,
+    by_world,
+    cut,
+    model_order,
+    plain,
+    unique,
+)
 from nearsym.studies.statistics import STUDENT, Measured
 
 SPLITS = 100
@@ -126,11 +134,12 @@ def regret(
 ) -> Regret | None:
     """The regret of models over the worlds in which all of them were run with two seeds or more.
 
-    By default the models are those that every world has so. Tasks on which no model learned
+    By default the models are those that all such worlds have. Tasks on which no model learned
     anything are left out. None if there is nothing to compare.
     """
-    worlds = {w: plain(runs) for w, runs in by_world(results).items() if w.task != TRADING}
-    named = _shared_models(worlds.values()) if models is None else tuple(models)
+    every = unique(results)
+    worlds = {w: plain(runs) for w, runs in by_world(every).items() if w.task != TRADING}
+    named = next(iter(model_sets(every)), ()) if models is None else tuple(models)
     found: dict[World, np.ndarray] = {}
     for world, runs in worlds.items():
         worlds[world] = cut([run for run in runs if run.model in named])
@@ -174,11 +183,22 @@ def _normalised(
     return normalised
 
 
-def _shared_models(worlds: Iterable[Sequence[RunResult]]) -> tuple[str, ...]:
-    """Those that every world has over two seeds or more."""
-    seeds = [Counter(run.model for run in runs) for runs in worlds]
-    models = sorted(seeds[0], key=model_order) if seeds else []
-    return tuple(model for model in models if all(world[model] > 1 for world in seeds))
+def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
+    """The models that all worlds have which can be compared at all; then, if that leaves some out
+    and two worlds have them all, every model."""
+    worlds = [_repeated(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
+    worlds = [models for models in worlds if len(models) > 1]
+    if not worlds:
+        return []
+    shared, every = set.intersection(*worlds), set.union(*worlds)
+    whole = [every] if every != shared and worlds.count(every) > 1 else []
+    chosen = [models for models in (shared, *whole) if len(models) > 1]
+    return [tuple(sorted(models, key=model_order)) for models in chosen]
+
+
+def _repeated(runs: Sequence[RunResult]) -> set[str]:
+    """Models with two seeds or more."""
+    return {model for model, seeds in Counter(run.model for run in runs).items() if seeds > 1}
 
 
 def _quantile(freedom: float) -> float:

@@ -129,6 +129,14 @@ def by_world(results: Iterable[RunResult]) -> dict[World, list[RunResult]]:
     return {world: found[world] for world in ordered}
 
 
+def by_scale(results: Iterable[RunResult]) -> dict[Scale, list[RunResult]]:
+    """The runs of each scale."""
+    found: dict[Scale, list[RunResult]] = {}
+    for run in results:
+        found.setdefault(scale_of(run), []).append(run)
+    return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+
 def _rank(world: World) -> tuple[bool, str, float]:
     name, strength = variant_of(world.task, world.variant)
     return world.variant is not None, name, strength

@@ -7,7 +7,7 @@ import numpy as np
 from nearsym.studies.charts.chart import Chart, Line, rests_on
 from nearsym.studies.regret import regret
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import World, by_arm, by_world, scale_of
+from nearsym.studies.selection import World, by_arm, by_scale, by_world
 from nearsym.studies.statistics import Measured, mean_over_seeds, performance_profile
 
 POINTS = 41
@@ -77,8 +77,8 @@ def _line(
 def profiles(results: list[RunResult]) -> list[Chart]:
     """For each scale the share of runs above a normalised return, over all its worlds."""
     charts = []
-    for scale in sorted({scale_of(run) for run in results}, key=str):
-        found = regret([run for run in results if scale_of(run) == scale])
+    for scale, runs in by_scale(results).items():
+        found = regret(runs)
         if found is None or len(found.worlds) < 2:
             continue
         thresholds = np.linspace(0, 1, POINTS).tolist()

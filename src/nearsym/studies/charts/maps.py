@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from nearsym.studies.charts.chart import Chart, Line, rests_on
-from nearsym.studies.regret import regret
+from nearsym.studies.regret import Regret, model_sets, regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import by_arm, scale_of
+from nearsym.studies.selection import by_arm, by_scale
 from nearsym.studies.statistics import Measured, mean_over_seeds
 from nearsym.studies.sweeps import Sweep, sweeps
 
@@ -71,28 +73,31 @@ def _chart(
 
 def worst(results: list[RunResult]) -> list[Chart]:
     """For each scale the mean and the worst regret of every model over worlds."""
-    charts = []
-    for scale in sorted({scale_of(run) for run in results}, key=str):
-        found = regret([run for run in results if scale_of(run) == scale])
-        if found is None or len(found.worlds) < 2:
-            continue
-        points = [[found.mean(model), found.worst(model)] for model in found.models]
-        lines = [
-            Line.of(model, [i - 0.2 + 0.1 * k for i in (0, 1)], both)
-            for k, (model, both) in enumerate(zip(found.models, points, strict=True))
-        ]
-        rests = rests_on([point for both in points for point in both])
-        charts.append(
-            Chart(
-                name=f"regret {scale}",
-                title=f"Regret over {len(found.worlds)} worlds ({scale})",
-                x_label="",
-                y_label="regret, normalised",
-                lines=tuple(lines),
-                caption=f"Gap to the best model of each world, at the end of training. {rests}",
-                ticks=("mean over worlds", "worst world"),
-                dots=True,
-                group="regret",
-            )
-        )
-    return charts
+    return [
+        _over_worlds(found, str(scale))
+        for scale, runs in by_scale(results).items()
+        for models in model_sets(runs)
+        for found in [regret(runs, models=models)]
+        if found is not None and len(found.worlds) > 1
+    ]
+
+
+def _over_worlds(found: Regret, scale: str) -> Chart:
+    points = [[found.mean(model), found.worst(model)] for model in found.models]
+    shifts = np.linspace(-0.25, 0.25, len(found.models))
+    lines = [
+        Line.of(model, [shift, 1 + shift], both)
+        for model, shift, both in zip(found.models, shifts, points, strict=True)
+    ]
+    rests = rests_on([point for both in points for point in both])
+    return Chart(
+        name=f"regret {scale} {len(found.models)}",
+        title=f"Regret over {len(found.worlds)} worlds ({scale})",
+        x_label="",
+        y_label="regret, normalised",
+        lines=tuple(lines),
+        caption=f"Gap to the best model of each world, at the end of training. {rests}",
+        ticks=("mean over worlds", "worst world"),
+        dots=True,
+        group="regret",
+    )

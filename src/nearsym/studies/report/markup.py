@@ -54,11 +54,6 @@ def data_table(table: Table, *, source: bool = True) -> str:
     return found + (_sources(table) if source else "")
 
 
-def titled_table(table: Table) -> str:
-    """With its name above."""
-    return element("h3", text(table.name.capitalize())) + data_table(table)
-
-
 def _head(name: str, numeric: bool) -> str:
     button = element("button", text(name), type="button")
     return element("th", button, scope="col", class_="number" if numeric else None)
@@ -105,7 +100,7 @@ def claims_table(judged: Sequence[Judgement], numbers: Iterable[str]) -> str:
         ]
         rows.append(element("tr", *cells))
     body = f"<thead>{element('tr', *heads)}</thead><tbody>{''.join(rows)}</tbody>"
-    return element("div", element("table", body, class_="sortable"), class_="wide")
+    return element("div", element("table", body, class_="sortable claims"), class_="wide")
 
 
 def claim_details(judged: Judgement) -> str:

@@ -16,15 +16,16 @@ from nearsym.studies.claims.claim import Judgement
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.report.markup import (
     claims_table,
+    data_table,
     definitions,
     element,
     section,
     text,
-    titled_table,
 )
 from nearsym.studies.results import RunResult, read_results
-from nearsym.studies.selection import by_world, unique
+from nearsym.studies.selection import by_world, model_order, unique
 from nearsym.studies.tables.all import TABLES
+from nearsym.studies.tables.table import Table
 from nearsym.studies.tables.verdicts import numbers
 from nearsym.training import atomic
 
@@ -41,6 +42,26 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 """Title, charts and tables of each part of the page."""
 
 
+TITLES = {
+    "end": "Return at the end",
+    "area": "Area under the curve",
+    "differences": "Differences at the end",
+    "area differences": "Differences of areas",
+    "final": "Best checkpoint in fresh episodes",
+    "noise": "Share kept under noise at test time",
+    "noise-trained": "Trained with noise",
+    "spread": "Spread by layer",
+    "rpp-tau": "By τ, the speed of the target critic",
+    "settings": "Runs that differ in their settings",
+    "aggregates": "Interquartile mean",
+    "improvement": "Probability of improvement",
+    "wall-clock": "Time per frame",
+    "time to return": "Time to a given return",
+    "trading": "Portfolios",
+}
+"""What tables are called; others by their names."""
+
+
 def read_sources(sources: Iterable[str | PathLike[str]]) -> list[RunResult]:
     """Results from files, and from the files named *.jsonl in folders."""
     paths = [path for source in sources for path in _files(Path(source))]
@@ -54,6 +75,23 @@ def _files(source: Path) -> list[Path]:
     if not found:
         raise UsageError(f"{source} has no results: expected files named *.jsonl in it.")
     return found
+
+
+def title_of(sources: Sequence[str | PathLike[str]]) -> str:
+    """What a study calls itself, or the name of its folder or file.
+
+    >>> title_of(["studies/curves-laptop"])
+    'curves-laptop'
+    """
+    first = Path(sources[0])
+    about = first / "study.json"
+    if len(sources) == 1 and about.is_file():
+        try:
+            found = json.loads(about.read_text(encoding="utf-8"))
+            return f"{found['title'] or found['study']} ({found['scale']})"
+        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+            pass  # the results are what counts
+    return ", ".join(Path(source).stem for source in sources)
 
 
 def write_report(
@@ -81,7 +119,7 @@ def build_page(runs: list[RunResult], title: str) -> tuple[str, dict[str, Any]]:
     for name, (heading, drawn, tabulated) in SECTIONS.items():
         mine = [chart for kind in drawn for chart in CHARTS[kind](runs)]
         tables = [table for kind in tabulated for table in TABLES[kind](runs)]
-        content = _figures(mine, first=len(charts)) + "".join(map(titled_table, tables))
+        content = _figures(mine, first=len(charts)) + "".join(map(_titled, tables))
         parts[name] = section(name, heading, content)
         charts += mine
     parts["runs"] = section("runs", "What was run", _what_was_run(runs))
@@ -89,11 +127,17 @@ def build_page(runs: list[RunResult], title: str) -> tuple[str, dict[str, Any]]:
     links = [element("a", text(titles[n]), href=f"#{n}") for n, part in parts.items() if part]
     body = _header(title, runs) + element("nav", *links) + element("main", *parts.values())
     about = {"runs": len(runs), "charts": len(charts), "claims": len(judged)}
-    return _document(title, body, charts), about | {"tables": body.count('<table class="sortable"')}
+    return _document(title, body, charts), about | {"tables": body.count('<table class="sortable')}
+
+
+def _titled(table: Table) -> str:
+    title = TITLES.get(table.name, table.name.capitalize())
+    return element("h3", text(title)) + data_table(table)
 
 
 def _header(title: str, runs: Sequence[RunResult]) -> str:
-    worlds, models = by_world(runs), dict.fromkeys(run.model for run in runs)
+    worlds = by_world(runs)
+    models = sorted({run.model for run in runs}, key=model_order)
     hours = sum(run.seconds for run in runs) / 3600
     facts = {
         "runs": len(runs),
@@ -135,7 +179,7 @@ def _figures(charts: Sequence[Chart], first: int) -> str:
 
 
 def _what_was_run(runs: list[RunResult]) -> str:
-    tables = "".join(titled_table(table) for table in TABLES["runs"](runs))
+    tables = "".join(data_table(table) for table in TABLES["runs"](runs))
     facts: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, version in run.versions.items():

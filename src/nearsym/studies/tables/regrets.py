@@ -2,10 +2,10 @@
 
 from itertools import combinations
 
-from nearsym.studies.regret import Regret, regret
+from nearsym.studies.regret import Regret, model_sets, regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import area, at_end, by_seed
-from nearsym.studies.selection import by_arm, scale_of
+from nearsym.studies.selection import by_arm, by_scale
 from nearsym.studies.statistics import (
     interquartile_mean,
     mean_over_seeds,
@@ -18,28 +18,24 @@ from nearsym.tasks.strength import ORIGINAL
 LEAST_WORLDS = 2
 """Fewer make no aggregate."""
 _HOW = (
-    "Returns are normalised per task, from the first evaluations (0) to the best model (1). The "
-    "best model of a world, and the worst world of a model, are chosen on half of the seeds and "
-    "measured on the other half."
+    "Regret of each model, in the last three evaluations or in the area under the curve. Returns "
+    "are normalised per task, from the first evaluations (0) to the best model (1). The best model "
+    "of a world, and the worst world of a model, are chosen on half of the seeds and measured on "
+    "the other half."
 )
 
 
 def regrets(results: list[RunResult]) -> list[Table]:
     """The gap of each model to the best, world by world, their mean and their worst."""
-    found = []
-    for name, what, score in (
-        ("regret", "the last three evaluations", at_end),
-        ("regret over the curve", "the area under the learning curve", area),
-    ):
-        rows = [
-            row
-            for scale in sorted({scale_of(run) for run in results}, key=str)
-            for each in [regret([run for run in results if scale_of(run) == scale], score)]
-            if each is not None
-            for row in _rows(each, str(scale))
-        ]
-        found += tabled(name, f"Regret of each model in {what}. {_HOW}", rows)
-    return found
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for scale, runs in by_scale(results).items():
+        for place, models in enumerate(model_sets(runs)):
+            for name, score in (("regret", at_end), ("regret over the curve", area)):
+                each = regret(runs, score, models=models)
+                title = f"{name}, all models" if place else name
+                if each is not None:
+                    found.setdefault(title, []).extend(_rows(each, str(scale)))
+    return [table for title, rows in sorted(found.items()) for table in tabled(title, _HOW, rows)]
 
 
 def _rows(found: Regret, scale: str) -> list[dict[str, Cell]]:
@@ -60,8 +56,8 @@ def aggregates(results: list[RunResult]) -> list[Table]:
     """Interquartile mean and probability of improvement over all worlds of a scale."""
     middles: list[dict[str, Cell]] = []
     wins: list[dict[str, Cell]] = []
-    for scale in sorted({scale_of(run) for run in results}, key=str):
-        found = regret([run for run in results if scale_of(run) == scale])
+    for scale, runs in by_scale(results).items():
+        found = regret(runs)
         if found is None or len(found.worlds) < LEAST_WORLDS:
             continue
         scores = {m: [s[i] for s in found.scores] for i, m in enumerate(found.models)}

@@ -130,6 +130,8 @@ def _place(column: str) -> tuple[int, int]:
     """What a row is about, then models in their usual order, then the paper's numbers."""
     model = column.replace(",", " ").split(" ")[0]
     if column.startswith("paper"):
+        return 3, 0
+    if column.startswith("regret of"):
         return 2, 0
     return (1, model_order(model)) if model in MODELS and "−" not in column else (0, 0)
 

@@ -40,7 +40,8 @@ def numbers(judged: Judgement) -> str:
     counted = ", ".join(f"{answers.count(a)} {a}" for a in ("yes", "open", "no") if a in answers)
     missing = f"; {len(judged.missing)} not run" if judged.missing else ""
     said = f"{telling.where}: {telling.what} {telling.measured.text()}"
-    return f"{said}. {len(answers)} comparisons: {counted}{missing}."
+    plural = "" if len(answers) == 1 else "s"
+    return f"{said}. {len(answers)} comparison{plural}: {counted}{missing}."
 
 
 def _telling(judged: Judgement) -> Question:

@@ -1,0 +1,26 @@
+"""What people paste into papers: tables as Markdown and LaTeX, figures as SVG."""
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from nearsym.studies.claims.judge import judge
+from nearsym.studies.figures import file_name, write_figures
+from nearsym.studies.results import RunResult
+from nearsym.studies.selection import unique
+from nearsym.studies.tables.all import tables_of
+from nearsym.studies.tables.verdicts import verdicts
+from nearsym.training import atomic
+
+
+def write_files(results: Iterable[RunResult], folder: str | PathLike[str]) -> list[Path]:
+    """Every table and figure that the results have something for, and the table of claims."""
+    runs, place = unique(results), Path(folder)
+    atomic.make_place(place, "files")
+    written = []
+    for table in [*tables_of(runs), verdicts(judge(runs))]:
+        for ending, content in (("md", table.markdown() + "\n"), ("tex", table.latex())):
+            written.append(place / f"{file_name(table.name)}.{ending}")
+            with atomic.explain_errors("Writing a table", place):
+                atomic.replace(written[-1], content.encode())
+    return written + write_figures(runs, place)
