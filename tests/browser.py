@@ -110,12 +110,11 @@ class Browser:
 
     def click(self, selector):
         """A real click in the middle of an element."""
-        self.run(
-            f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center', behavior: 'instant'}})"
-        )
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{found}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
         box = self.run(
-            f"(() => {{ const b = document.querySelector({json.dumps(selector)})"
-            ".getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
+            f"(() => {{ const box = {found}.getBoundingClientRect(); "
+            "return [box.x + box.width / 2, box.y + box.height / 2] })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             where = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}

@@ -1,7 +1,9 @@
 """Figures for papers: the charts of results as SVG files, and pictures of tasks and data."""
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -10,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from nearsym.errors import MissingExtraError, unknown_name
-from nearsym.runs.relaxed_figure import COLOURS, Layer, draw_layers, rows_of
+from nearsym.runs.relaxed_figure import Layer, draw_layers, rows_of
 from nearsym.studies.charts.all import CHARTS
-from nearsym.studies.charts.chart import Chart, Line, colours
+from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import by_arm, by_world, plain, unique
 from nearsym.studies.task_pictures import draw_orbits, draw_prices, draw_variants
@@ -20,14 +22,15 @@ from nearsym.training import atomic
 
 COLUMNS = 4
 """Panels in a row."""
+MARKED = 60
+"""Lines with fewer points show each."""
 
 Drawn = dict[str, Any]
 """Figures by the names of their files."""
 
 
 def draw_charts(charts: Sequence[Chart]) -> Any:
-    """Charts as the panels of one matplotlib figure, with one legend and the caption of the
-    first."""
+    """Charts as the panels of one matplotlib figure, with one legend and one caption."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -41,17 +44,21 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
         _draw(axes, chart, handles)
     for unused in grid.flat[len(charts) :]:
         unused.remove()
-    figure.legend(
-        handles.values(), handles, loc="outside lower center", ncols=6, fontsize=8, frameon=False
-    )
-    figure.supxlabel("\n".join(_wrapped(charts[0].caption, 50 * columns)), fontsize=7)
+    style = {"fontsize": 8, "frameon": False}
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3 * columns, **style)
+    whole = replace(charts[0], points=tuple(point for chart in charts for point in chart.points))
+    figure.supxlabel(textwrap.fill(whole.caption, 60 * columns), fontsize=7)
     return figure
 
 
 def _draw(axes: Any, chart: Chart, handles: dict[str, Any]) -> None:
     for line, colour in zip(chart.lines, colours([x.name for x in chart.lines]), strict=True):
         draw_line = _draw_dots if chart.dots else _draw_line
-        handles.setdefault(line.name, draw_line(axes, line, COLOURS[colour % len(COLOURS)]))
+        handles.setdefault(line.name, draw_line(axes, line, PALETTE[colour]))
+    axes.set_ylim(inner_range(chart.lines, chart.dots))
+    if not chart.ticks and not chart.dates:
+        axes.locator_params(axis="x", nbins=5)
+        axes.xaxis.set_major_formatter(lambda value, _: _in_thousands(value))
     if chart.ticks:
         axes.set_xticks(range(len(chart.ticks)), chart.ticks, fontsize=7)
     if chart.dates:
@@ -63,12 +70,17 @@ def _draw(axes: Any, chart: Chart, handles: dict[str, Any]) -> None:
     axes.tick_params(labelsize=7)
 
 
+def _in_thousands(value: float) -> str:
+    return f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}"
+
+
 def _draw_line(axes: Any, line: Line, colour: str) -> Any:
     for one in line.each:
         axes.plot(line.x, one, color=colour, linewidth=0.5, alpha=0.3)
     if line.low:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
-    return axes.plot(line.x, line.y, color=colour, linewidth=1.6, marker=".", markersize=3)[0]
+    marker = "." if len(line.x) < MARKED else None
+    return axes.plot(line.x, line.y, color=colour, linewidth=1.6, marker=marker, markersize=3)[0]
 
 
 def _draw_dots(axes: Any, line: Line, colour: str) -> Any:
@@ -77,12 +89,6 @@ def _draw_dots(axes: Any, line: Line, colour: str) -> Any:
     if line.low:
         axes.vlines(line.x, line.low, line.high, color=colour, linewidth=1.2)
     return axes.plot(line.x, line.y, "o", color=colour, markersize=5)[0]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, width)
 
 
 def _grouped(name: str, results: list[RunResult]) -> Drawn:

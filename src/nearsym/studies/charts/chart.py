@@ -9,8 +9,9 @@ from nearsym.studies.selection import MODELS
 from nearsym.studies.statistics import Measured
 from nearsym.studies.tables.table import said_of
 
-COLOURS = 8
-"""How many the page and the figures have; charts with more lines repeat them."""
+PALETTE = ("#5b6470", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7a5ccc")
+"""Okabe and Ito's colours, which everybody can tell apart, with a darker yellow, grey for black and
+a violet. The page has the same in its style, and lighter ones for the dark."""
 
 
 LEAST_FOR_A_BAND = 3
@@ -56,6 +57,19 @@ class Line:
         )
 
 
+def inner_range(lines: Sequence[Line], dots: bool) -> tuple[float, float] | None:
+    """What the y axis has to show: means and single runs; intervals only where there are no runs.
+    The interval of three seeds is many times wider than the runs, and is cut."""
+    values = [y for line in lines for one in (line.y, *line.each) for y in one]
+    if dots or not any(line.each for line in lines):
+        values += [y for line in lines for y in (*line.low, *line.high)]
+    known = [value for value in values if math.isfinite(value)]
+    if not known:
+        return None
+    pad = 0.05 * (max(known) - min(known)) or 0.5 * abs(known[0]) or 0.5
+    return min(known) - pad, max(known) + pad
+
+
 @dataclass(frozen=True)
 class Chart:
     """Lines over one pair of axes."""
@@ -66,7 +80,10 @@ class Chart:
     x_label: str
     y_label: str
     lines: tuple[Line, ...]
-    caption: str
+    about: str
+    """What is drawn; the caption adds what it rests on."""
+    points: tuple[Measured, ...] = ()
+    """The numbers behind the lines."""
     ticks: tuple[str, ...] = ()
     """Names of the places 0, 1, … on the x axis, where that has categories."""
     dots: bool = False
@@ -75,6 +92,11 @@ class Chart:
     """What the places 0, 1, … on the x axis are called, where these are days."""
     group: str = ""
     """Charts with the same are drawn together."""
+
+    @property
+    def caption(self) -> str:
+        """What is drawn, over how many seeds, with which interval."""
+        return f"{self.about} {rests_on(self.points)}".strip()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with four digits, which is more than a screen shows."""
@@ -112,6 +134,6 @@ def colours(names: Sequence[str]) -> list[int]:
     for name in names:
         model = name.replace(",", " ").split(" ")[0]
         wanted = MODELS.index(model) if model in MODELS else 0
-        free = [c for c in range(COLOURS) if c not in taken]
+        free = [c for c in range(len(PALETTE)) if c not in taken]
         taken.append(wanted if wanted in free or not free else free[0])
     return taken

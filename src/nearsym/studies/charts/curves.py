@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nearsym.studies.charts.chart import Chart, Line, rests_on
+from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.regret import regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import World, by_arm, by_scale, by_world
@@ -48,15 +48,14 @@ def _chart(
     place: Callable[[RunResult], list[float]],
 ) -> Chart:
     found = [_line(arm, some, place) for arm, some in by_arm(runs).items()]
-    rests = rests_on([point for _, points in found for point in points])
-    caption = f"Mean return of the evaluations in training; thin lines are single runs. {rests}"
     return Chart(
         name=f"{name} {world} {world.scale}",
         title=f"{world} ({world.scale})",
         x_label=x_label,
         y_label="return",
         lines=tuple(line for line, _ in found),
-        caption=caption,
+        about="Mean return of the evaluations in training; thin lines are single runs.",
+        points=tuple(point for _, points in found for point in points),
         group=f"{name} {world.scale}",
     )
 
@@ -86,7 +85,6 @@ def profiles(results: list[RunResult]) -> list[Chart]:
             model: performance_profile([score[i] for score in found.scores], thresholds)
             for i, model in enumerate(found.models)
         }
-        rests = rests_on([point for some in points.values() for point in some])
         charts.append(
             Chart(
                 name=f"profile {scale}",
@@ -94,7 +92,8 @@ def profiles(results: list[RunResult]) -> list[Chart]:
                 x_label="normalised return",
                 y_label="share of runs above it",
                 lines=tuple(Line.of(model, thresholds, some) for model, some in points.items()),
-                caption=f"Performance profile over {len(found.worlds)} worlds. {rests}",
+                about=f"Performance profile over {len(found.worlds)} worlds.",
+                points=tuple(point for some in points.values() for point in some),
                 group="profile",
             )
         )

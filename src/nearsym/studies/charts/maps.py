@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nearsym.studies.charts.chart import Chart, Line, rests_on
+from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.regret import Regret, model_sets, regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
@@ -66,7 +66,8 @@ def _chart(
         x_label=f"strength of {sweep.variant}",
         y_label=label,
         lines=tuple(lines),
-        caption=f"By strength of {sweep.variant}; 0 is the original. {rests_on(points)}".strip(),
+        about=f"By strength of {sweep.variant}; 0 is the original.",
+        points=tuple(points),
         group=f"sweep {sweep.task} {sweep.variant} {sweep.scale}",
     )
 
@@ -89,14 +90,14 @@ def _over_worlds(found: Regret, scale: str) -> Chart:
         Line.of(model, [shift, 1 + shift], both)
         for model, shift, both in zip(found.models, shifts, points, strict=True)
     ]
-    rests = rests_on([point for both in points for point in both])
     return Chart(
         name=f"regret {scale} {len(found.models)}",
         title=f"Regret over {len(found.worlds)} worlds ({scale})",
         x_label="",
         y_label="regret, normalised",
         lines=tuple(lines),
-        caption=f"Gap to the best model of each world, at the end of training. {rests}",
+        about="Gap to the best model of each world, at the end of training.",
+        points=tuple(point for both in points for point in both),
         ticks=("mean over worlds", "worst world"),
         dots=True,
         group="regret",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nearsym.layers.scale import SCALES
-from nearsym.studies.charts.chart import Chart, Line, rests_on
+from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
 from nearsym.studies.selection import TRADING, by_arm, by_world
@@ -27,7 +27,6 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
         kept = np.unique(np.linspace(0, len(days[0]) - 1, POINTS).astype(int))
         for key, label, unit in (("value", "value (mm)", 1e-6), ("costs", "fees (thousand)", 1e-3)):
             made = [_daily(arm, some, key, unit, kept) for arm, some in by_arm(told).items()]
-            rests = rests_on([point for _, points in made for point in points])
             charts.append(
                 Chart(
                     name=f"trading {key} {world.scale}",
@@ -35,7 +34,8 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
                     x_label="day of the test part",
                     y_label=label,
                     lines=tuple(line for line, _ in made),
-                    caption=f"Mean of the sampled episodes; thin lines are single runs. {rests}",
+                    about="Mean of the sampled episodes; thin lines are single runs.",
+                    points=tuple(point for _, points in made for point in points),
                     dates=tuple(days[0][i] for i in kept),
                     group=f"trading {world.scale}",
                 )
@@ -61,7 +61,6 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
         for kind, label in (("time", "day of the window, the last is today"), ("scale", "scale")):
             arms = by_arm([run for run in runs if _layer(run, kind) is not None])
             made = [_weights(arm, some, kind) for arm, some in arms.items()]
-            rests = rests_on([point for _, points in made for point in points])
             if made:
                 charts.append(
                     Chart(
@@ -70,7 +69,8 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
                         x_label=label,
                         y_label="relaxed weight",
                         lines=tuple(line for line, _ in made),
-                        caption=f"At the end of training; thin lines are single runs. {rests}",
+                        about="At the end of training; thin lines are single runs.",
+                        points=tuple(point for _, points in made for point in points),
                         group=f"trading weights {world.scale}",
                     )
                 )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nearsym.studies.charts.chart import Chart, Line, rests_on
+from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights, first_layer
 from nearsym.studies.selection import Scale, World, by_arm, by_world, plain
@@ -33,15 +33,15 @@ def _of(task: str, scale: Scale, worlds: dict[World, list[RunResult]]) -> Iterab
         elements = tuple(first.elements)
         having = {w: [run for run in runs if layer in run.relaxed] for w, runs in worlds.items()}
         made = [_line(i, elements, layer, having) for i in range(len(elements))]
-        rests = rests_on([point for _, points in made for point in points])
         yield Chart(
             name=f"weights {task} {scale} {layer}",
             title=f"{task} ({scale}): {layer}",
             x_label="",
             y_label="relaxed weight w(g)",
             lines=tuple(line for line, _ in made),
-            caption="Relaxed weights of approx at the end, a small dot for each run. Equal weights "
-            f"are exact equivariance; sampling noise spreads them too. {rests}",
+            about="Relaxed weights of approx at the end, a small dot for each run. Equal weights "
+            "are exact equivariance; sampling noise spreads them too.",
+            points=tuple(point for _, points in made for point in points),
             ticks=tuple(ORIGINAL if w.variant is None else w.variant for w in having),
             dots=True,
             group=f"weights {task} {scale}",
