@@ -183,3 +183,4 @@ def test_epsilon_grows_with_the_tilt(monkeypatch):
 def test_no_epsilon_for_what_cannot_be_simulated():
     assert measured_epsilon("my_robot:make", None) is None
     assert measured_epsilon("trading", None) is None
+    assert measured_epsilon("craft", "unheard=3") is None

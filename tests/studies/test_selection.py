@@ -56,6 +56,13 @@ def test_strengths():
     assert variant_of("my_robot:make", "heavy") == Variant("heavy", 1.0)
 
 
+@pytest.mark.parametrize("task", ["craft", "cartpole-swingup", "my_robot:make"])
+@pytest.mark.parametrize("variant", ["unheard", "tilt=much", "a=b=c", "=", ""])
+def test_variants_that_do_not_exist_are_worlds_too(task, variant):
+    assert usual_variant(task, variant) == variant
+    assert variant_of(task, variant).strength == 1
+
+
 def test_worlds_know_one_variant_by_several_names():
     one, other = (
         made(variant="gravity=-2", task="acrobot-swingup"),
@@ -83,6 +90,7 @@ def test_a_run_that_is_cut():
 def test_each_run_counts_once():
     first, longer = made(curve=[1, 2], key="a"), made(curve=[1, 2, 3], key="a")
     assert unique([first, longer, first]) == [longer]
+    assert unique([made(seed=1), made(seed=0)])[0].seed == 0
     assert len(unique([first, made(curve=[1, 2], key="b")])) == 2
 
 

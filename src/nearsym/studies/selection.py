@@ -7,9 +7,11 @@ in which it differs from other runs.
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from nearsym.errors import UsageError
 from nearsym.studies.results import RunResult
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.variants import parse_variant as control_variant
@@ -73,12 +75,15 @@ def usual_variant(task: str, variant: str | None) -> str | None:
     >>> usual_variant("craft", "tilt")
     'tilt=75'
     """
-    found = variant_of(task, variant)
+    if variant in (None, ORIGINAL):
+        return None
+    found = _known_variant(task, variant)
+    if found is None:
+        return variant
     if found.strength == 0:
         return None
-    if task in DOMAINS and found == variant_of(task, found.name):
-        return found.name
-    return f"{found.name}={found.strength:g}" if task in (*DOMAINS, CraftTask.name) else variant
+    papers = task in DOMAINS and found == _known_variant(task, found.name)
+    return found.name if papers else f"{found.name}={found.strength:g}"
 
 
 def variant_of(task: str, variant: str | None) -> Variant:
@@ -87,24 +92,39 @@ def variant_of(task: str, variant: str | None) -> Variant:
     >>> variant_of("craft", "tilt"), variant_of("my_robot:make", None)
     (Variant(name='tilt', strength=75.0), Variant(name='original', strength=0.0))
     """
-    if task in DOMAINS:
-        found: Any = control_variant(variant, DOMAINS[task])
-        return Variant(found.name, found.strength)
-    if task == CraftTask.name:
-        found = craft_variant(variant)
-        return Variant(found.name, found.strength)
-    name, _, number = (ORIGINAL if variant is None else variant).partition("=")
-    return Variant(name, float(number) if number else float(name != ORIGINAL))
+    if variant in (None, ORIGINAL):
+        return Variant(ORIGINAL, 0.0)
+    found = _known_variant(task, variant)
+    if found is not None:
+        return found
+    name, _, number = str(variant).partition("=")
+    try:
+        return Variant(name, float(number))
+    except ValueError:
+        return Variant(str(variant), 1.0)
+
+
+def _known_variant(task: str, variant: str | None) -> Variant | None:
+    """As the task reads it; None for other tasks, and for what a file calls a variant of one that
+    has no such."""
+    found: Any = None
+    with suppress(UsageError):
+        if task in DOMAINS:
+            found = control_variant(variant, DOMAINS[task])
+        elif task == CraftTask.name:
+            found = craft_variant(variant)
+    return None if found is None else Variant(found.name, found.strength)
 
 
 def unique(results: Iterable[RunResult]) -> list[RunResult]:
-    """Every run once: of those with equal configurations the longest."""
+    """Every run once, in an order that does not depend on that of the files: of those with equal
+    configurations the longest."""
     found: dict[tuple[Any, ...], RunResult] = {}
     for run in results:
         name = (run.key, *run.world, run.model, run.seed)
         if name not in found or len(found[name].frames) < len(run.frames):
             found[name] = run
-    return list(found.values())
+    return sorted(found.values(), key=lambda r: (*map(str, r.world), r.model, r.seed, r.key))
 
 
 def settings_of(run: RunResult) -> dict[str, Any]:

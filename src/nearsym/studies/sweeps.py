@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-from nearsym.errors import MissingExtraError
+from nearsym.errors import MissingExtraError, UsageError
 from nearsym.studies.regret import Regret, regret
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
@@ -75,7 +75,7 @@ def measured_epsilon(task: str, variant: str | None) -> float | None:
 
     try:
         found = audit(make(task, variant=variant, obs="state"), samples=PAIRS)
-    except MissingExtraError:
+    except (MissingExtraError, UsageError):
         return None
     assert isinstance(found, EnvironmentAudit)  # nearsym's tasks can be set to any state
     return found.smallest_epsilon
