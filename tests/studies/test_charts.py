@@ -18,7 +18,7 @@ from nearsym.studies.charts.maps import maps, worst
 from nearsym.studies.charts.trading import portfolios, time_weights
 from nearsym.studies.charts.weights import weights
 from nearsym.studies.figures import FIGURES, OF_STUDIES, draw_charts, file_name, write_figures
-from nearsym.studies.regret import regret
+from nearsym.studies.regret import regret_of
 from nearsym.studies.scores import at_end
 from nearsym.studies.statistics import STUDENT, Measured
 from study_results import made, near, runs
@@ -91,14 +91,14 @@ def test_maps_over_strength(monkeypatch):
     assert returns.lines[0].x == (0.0, 30.0, 75.0)
     exact = [at_end(run) for run in some if run.model == "exact" and run.variant == "tilt=30"]
     assert returns.lines[1].y[1] == pytest.approx(np.mean(exact))
-    assert gaps.lines[1].y[1] == pytest.approx(regret(some).gap(1, "exact").value)
+    assert gaps.lines[1].y[1] == pytest.approx(regret_of(some).gap(1, "exact").value)
     assert epsilon.lines[0].y[0] == 0 < epsilon.lines[0].y[2]
 
 
 def test_regret_over_worlds():
     some = tilted()
     (chart,) = worst(some)
-    assert chart.lines[0].y == (regret(some).mean("none").value, regret(some).worst("none").value)
+    assert chart.lines[0].y == (regret_of(some).mean("none").value, regret_of(some).worst("none").value)
     assert worst(random_runs()) == []
 
 

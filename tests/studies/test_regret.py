@@ -5,7 +5,7 @@ import pytest
 
 from nearsym.errors import UsageError
 from nearsym.studies import sweeps as sweeps_module
-from nearsym.studies.regret import Regret, model_sets, normaliser, regret
+from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
 from nearsym.studies.sweeps import measured_epsilon, sweeps
@@ -78,7 +78,7 @@ def test_intervals_cover(seeds):
 def test_returns_are_normalised_per_task():
     small = runs({"none": near(10), "exact": near(20)}, task="craft")
     large = runs({"none": near(1000), "exact": near(500)})
-    found = regret([*small, *large])
+    found = regret_of([*small, *large])
     assert found.models == ("none", "exact")
     for world, scores in zip(found.worlds, found.scores, strict=True):
         assert scores.mean(axis=1).max() == pytest.approx(1.0), world
@@ -90,24 +90,24 @@ def test_only_worlds_and_seeds_that_all_models_share():
     some = runs({"none": 1, "exact": 2, "approx": 2}) + runs(
         {"none": 1, "exact": 2}, variant="wear"
     )
-    assert regret(some).models == ("none", "exact")
-    assert len(regret(some).worlds) == 2
+    assert regret_of(some).models == ("none", "exact")
+    assert len(regret_of(some).worlds) == 2
     assert model_sets(some) == [("none", "exact")]
-    assert len(regret(some, models=("none", "approx")).worlds) == 1
+    assert len(regret_of(some, models=("none", "approx")).worlds) == 1
     some.append(made("none", 99, 1.0))
-    assert regret(some).scores[0].shape == (2, 5)
+    assert regret_of(some).scores[0].shape == (2, 5)
 
 
 def test_a_model_with_one_seed_does_not_spoil_the_others():
     some = [*runs({"none": 1, "exact": 2}), made("rpp", 0)]
-    assert regret(some).models == ("none", "exact")
-    assert regret(some).scores[0].shape == (2, 5)
+    assert regret_of(some).models == ("none", "exact")
+    assert regret_of(some).scores[0].shape == (2, 5)
 
 
 def test_a_world_with_one_model_does_not_spoil_the_others():
     some = [*runs({"none": 1, "exact": 2}), *runs({"approx": 1}, variant="wear")]
-    assert regret(some).models == ("none", "exact")
-    assert len(regret(some).worlds) == 1
+    assert regret_of(some).models == ("none", "exact")
+    assert len(regret_of(some).worlds) == 1
 
 
 def test_all_models_over_the_worlds_that_have_them_all():
@@ -121,25 +121,25 @@ def test_all_models_over_the_worlds_that_have_them_all():
 
 
 def test_nothing_to_compare():
-    assert regret([]) is None
-    assert regret(runs({"none": 1})) is None
-    assert regret(runs({"none": 1, "exact": 2}, seeds=1)) is None
+    assert regret_of([]) is None
+    assert regret_of(runs({"none": 1})) is None
+    assert regret_of(runs({"none": 1, "exact": 2}, seeds=1)) is None
 
 
 def test_over_the_curve():
     early, late = [90, 90, 90, 90, 90, 90], [0, 0, 0, 90, 90, 90]
     some = [made(m, s, curve=c) for m, c in (("exact", early), ("none", late)) for s in range(4)]
-    assert regret(some).worst("none").value == pytest.approx(0)
-    assert regret(some, area).worst("none").value == pytest.approx(1.0, abs=0.35)
+    assert regret_of(some).worst("none").value == pytest.approx(0)
+    assert regret_of(some, area).worst("none").value == pytest.approx(1.0, abs=0.35)
 
 
 def test_where_nothing_was_learned():
     with pytest.raises(UsageError, match="nothing was learned: the best mean is 5"):
         normaliser([made(curve=[5, 5])], 5.0)
     idle = [made(m, s, curve=[5, 5]) for m in ("none", "exact") for s in range(3)]
-    assert regret(idle) is None
+    assert regret_of(idle) is None
     learned = runs({"none": 1, "exact": 2}, task="craft")
-    assert [world.task for world in regret([*idle, *learned]).worlds] == ["craft"]
+    assert [world.task for world in regret_of([*idle, *learned]).worlds] == ["craft"]
 
 
 def tilted(tilts=(0, 30, 75), **more):

@@ -129,7 +129,7 @@ def _freedom(parts: Float[np.ndarray, "worlds splits"], sizes: np.ndarray) -> fl
     return float((parts.sum(axis=0)[varied] ** 2 / below[varied]).mean())
 
 
-def regret(
+def regret_of(
     results: Iterable[RunResult], score: Score = at_end, *, models: Sequence[str] | None = None
 ) -> Regret | None:
     """The regret of models over the worlds in which all of them were run with two seeds or more.

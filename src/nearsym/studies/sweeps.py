@@ -5,7 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from nearsym.errors import MissingExtraError, UsageError
-from nearsym.studies.regret import Regret, regret
+from nearsym.studies.regret import Regret, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
 from nearsym.studies.selection import TRADING, Scale, World, by_world, plain, variant_of
@@ -33,7 +33,7 @@ class Sweep(NamedTuple):
 
     def regret(self, score: Score = at_end) -> Regret | None:
         """The regret of each model, the worlds in the order of their strengths."""
-        return regret([run for runs in self.runs.values() for run in runs], score)
+        return regret_of([run for runs in self.runs.values() for run in runs], score)
 
     def epsilons(self) -> dict[float, float | None]:
         """What the audit measures at each strength."""

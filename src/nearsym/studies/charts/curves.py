@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nearsym.studies.charts.chart import Chart, Line
-from nearsym.studies.regret import regret
+from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import World, by_arm, by_scale, by_world
 from nearsym.studies.statistics import Measured, mean_over_seeds, performance_profile
@@ -77,7 +77,7 @@ def profiles(results: list[RunResult]) -> list[Chart]:
     """For each scale the share of runs above a normalised return, over all its worlds."""
     charts = []
     for scale, runs in by_scale(results).items():
-        found = regret(runs)
+        found = regret_of(runs)
         if found is None or len(found.worlds) < 2:
             continue
         thresholds = np.linspace(0, 1, POINTS).tolist()

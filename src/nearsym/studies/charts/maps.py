@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nearsym.studies.charts.chart import Chart, Line
-from nearsym.studies.regret import Regret, model_sets, regret
+from nearsym.studies.regret import Regret, model_sets, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
 from nearsym.studies.selection import by_arm, by_scale
@@ -78,7 +78,7 @@ def worst(results: list[RunResult]) -> list[Chart]:
         _over_worlds(found, str(scale))
         for scale, runs in by_scale(results).items()
         for models in model_sets(runs)
-        for found in [regret(runs, models=models)]
+        for found in [regret_of(runs, models=models)]
         if found is not None and len(found.worlds) > 1
     ]
 

@@ -5,7 +5,7 @@ import math
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
 from nearsym.studies.claims.evidence import Evidence
-from nearsym.studies.regret import regret
+from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
 from nearsym.studies.selection import by_arm, plain, settings_of
@@ -17,7 +17,7 @@ MODELS = ("none", "exact", "approx", "rpp")
 
 def _smallest_worst(e: Evidence) -> None:
     every = [run for runs in e.worlds.values() for run in runs]
-    found = regret(every, models=MODELS)
+    found = regret_of(every, models=MODELS)
     if found is None or len(found.worlds) < 2:
         e.missing.append("two worlds or more with none, exact, approx and rpp over two seeds")
         return

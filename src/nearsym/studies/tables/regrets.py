@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from nearsym.studies.regret import Regret, model_sets, regret
+from nearsym.studies.regret import Regret, model_sets, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import area, at_end, by_seed
 from nearsym.studies.selection import by_arm, by_scale
@@ -31,7 +31,7 @@ def regrets(results: list[RunResult]) -> list[Table]:
     for scale, runs in by_scale(results).items():
         for place, models in enumerate(model_sets(runs)):
             for name, score in (("regret", at_end), ("regret over the curve", area)):
-                each = regret(runs, score, models=models)
+                each = regret_of(runs, score, models=models)
                 title = f"{name}, all models" if place else name
                 if each is not None:
                     found.setdefault(title, []).extend(_rows(each, str(scale)))
@@ -57,7 +57,7 @@ def aggregates(results: list[RunResult]) -> list[Table]:
     middles: list[dict[str, Cell]] = []
     wins: list[dict[str, Cell]] = []
     for scale, runs in by_scale(results).items():
-        found = regret(runs)
+        found = regret_of(runs)
         if found is None or len(found.worlds) < LEAST_WORLDS:
             continue
         scores = {m: [s[i] for s in found.scores] for i, m in enumerate(found.models)}
