@@ -43,10 +43,10 @@ FINAL = {"smoke": 2, "laptop": 50, "paper": 50}
 """Episodes of the best checkpoint."""
 
 
-def builtin(name: str, scale: str = "laptop") -> Study:
+def builtin_study(name: str, scale: str = "laptop") -> Study:
     """A study by name.
 
-    >>> len(builtin("regret", "laptop").cells())
+    >>> len(builtin_study("regret", "laptop").cells())
     625
     """
     if name not in STUDIES:
@@ -94,7 +94,7 @@ def _curves(scale: str) -> Study:
         title="Learning curves (Figure 3)",
         scale=scale,
         grids=grids,
-        tables=("area", "end"),
+        tables=("end", "area", "differences", "aggregates"),
         figures=("curves",),
         claims=("C2", "C3", "C4", "C5", "C6"),
     )
@@ -107,7 +107,7 @@ def _final(scale: str) -> Study:
         scale=scale,
         grids=SMOKE_PIXELS + SMOKE_VECTORS if scale == "smoke" else _table_1(scale),
         evaluation=Evaluation(episodes=FINAL[scale], noise="task"),
-        tables=("final",),
+        tables=("final", "end"),
         claims=tuple(f"C{n}" for n in range(9, 17)),
     )
 
@@ -119,7 +119,7 @@ def _noise(scale: str) -> Study:
         scale=scale,
         grids=SMOKE_PIXELS if scale == "smoke" else _table_1(scale),
         evaluation=Evaluation(episodes=FINAL[scale], noise="task"),
-        tables=("noise",),
+        tables=("final", "noise"),
         claims=("C17",),
     )
 
@@ -267,7 +267,7 @@ def _regret(scale: str) -> Study:
         title="What choosing a model for all worlds costs",
         scale=scale,
         grids=grids,
-        tables=("regret",),
+        tables=("regret", "sweeps", "aggregates", "end", "settings"),
         figures=("regret", "sweeps"),
         claims=("N1", "N2"),
     )

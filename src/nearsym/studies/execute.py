@@ -11,7 +11,7 @@ Calling it again goes on where it stopped; what is finished is not repeated.
 import os
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -102,6 +102,7 @@ def run_study(
     write_json(folder / "study.json", described(study, planned))
     if not study.trains:
         return _only_counted(study, folder, planned)
+    atomic.make_place(place / "pool", "out")
     schedule = Schedule([_entry(job) for job in jobs_of(study, planned, place)], retries=retries)
     collected = _Collected(folder, schedule)
     if schedule.count("waiting"):
@@ -202,7 +203,8 @@ class _Collected:
     def look(self) -> None:
         """Read what is new; write it if the last time is long ago."""
         if self._read() and time.monotonic() - self._written > WRITE_EVERY:
-            self.write()
+            with suppress(atomic.DiskError):  # the last time will tell
+                self.write()
 
     def write(self) -> None:
         write_results(self.folder / "results.jsonl", self.results)

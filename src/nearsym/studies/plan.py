@@ -46,7 +46,8 @@ def plan(study: Study, *, device_here: bool = True) -> list[Planned]:
     """
     tasks = _Tasks()
     try:
-        runs = [_planned(cell, study, tasks) for cell in study.cells()]
+        cells = study.cells() if device_here else map(_for_elsewhere, study.cells())
+        runs = [_planned(cell, study, tasks) for cell in cells]
         seen: set[str] = set()
         for run in runs:
             with _named(run.name):
@@ -89,6 +90,12 @@ class _Tasks:
 
 def _may_be_own(task: str) -> bool:
     return any(mark in task for mark in (":", "/", "-v"))
+
+
+def _for_elsewhere(cell: Cell) -> Cell:
+    """What the hardware computes in is not known here: float32, unless somebody says otherwise."""
+    named = "precision" in cell.values or cell.values.get("device", "cpu") == "cpu"
+    return cell if named else replace(cell, values={**cell.values, "precision": "fp32"})
 
 
 def _planned(cell: Cell, study: Study, tasks: _Tasks) -> Planned:

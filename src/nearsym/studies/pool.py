@@ -10,13 +10,14 @@ makes its own, shorter one beside it: a best checkpoint found later would not be
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig
-from nearsym.runs.folder import default_folder, read_config, read_summary
+from nearsym.runs.folder import read_config, read_summary
 from nearsym.runs.identity import digest
 from nearsym.studies.study import Evaluation
 
@@ -78,8 +79,12 @@ class Place:
 
 
 def place_of(config: RunConfig, pool: Path) -> Place:
-    """The place of a run."""
-    readable = default_folder(config).name[:LONGEST_NAME]
+    """The place of a run: what decides its numbers, and before it what people look for."""
+    task = config.task
+    named = [task.name, task.variant, getattr(task, "obs", None), config.network.model]
+    named += [config.preset, f"seed{config.seed}"]
+    parts = [re.sub(r"[^\w.=+-]+", "_", part) for part in named if part is not None]
+    readable = "-".join(parts)[:LONGEST_NAME]
     return Place(pool, f"{readable}-{digest(config)}", config.training.frames)
 
 

@@ -24,6 +24,8 @@ IN_NAMES = ("task", "variant", "model", "seed")
 """Axes that the name of a cell always has."""
 SECTIONS = ("algorithm", "network", "training")
 """Sections of a configuration; their settings are axes with dotted names."""
+_PLAIN = ("task", "variant", "obs", "agent", "model")
+"""Axes whose values speak for themselves."""
 _ELSEWHERE = ("network.model", "training.frames")
 """Settings that have an axis of their own."""
 
@@ -93,7 +95,11 @@ class Grid:
     def with_seeds(self, count: int) -> "Grid":
         """The same with so many seeds, from its smallest on."""
         first = min(self.axes.get("seed", (0,)))
-        return Grid(self.axes | {"seed": range(first, first + count)})
+        return self.with_axis("seed", range(first, first + count))
+
+    def with_axis(self, name: str, values: Any) -> "Grid":
+        """The same with these values of an axis."""
+        return Grid(self.axes | {name: values})
 
 
 @cache
@@ -132,7 +138,9 @@ class Cell:
     @property
     def name(self) -> str:
         """The cell for people, in the messages about it."""
+        order = {name: place for place, name in enumerate(_PLAIN)} | {"seed": 99}
         shown = [name for name in self.values if name not in self.hidden]
+        shown.sort(key=lambda name: order.get(name, len(_PLAIN)))
         return ", ".join(_said(name, self.values[name]) for name in shown)
 
     def config(self, find: Callable[[Any], Any] = lambda task: task) -> RunConfig:
@@ -148,8 +156,7 @@ class Cell:
 
 
 def _said(axis: str, value: Any) -> str:
-    plain = ("task", "variant", "obs", "agent", "model")
-    return _shown(value) if axis in plain else f"{axis} {_shown(value)}"
+    return _shown(value) if axis in _PLAIN else f"{axis} {_shown(value)}"
 
 
 def _shown(value: Any) -> str:
@@ -210,6 +217,10 @@ class Study:
         if count < 1:
             raise UsageError(f"`seeds` must be at least 1, got {count}.")
         return replace(self, grids=tuple(grid.with_seeds(count) for grid in self.grids))
+
+    def with_axis(self, name: str, values: Any) -> "Study":
+        """The same study with these values of an axis in every grid."""
+        return replace(self, grids=tuple(grid.with_axis(name, values) for grid in self.grids))
 
 
 def noises_of(evaluation: Evaluation, task: Task) -> dict[str, float | None]:
