@@ -98,7 +98,10 @@ def test_maps_over_strength(monkeypatch):
 def test_regret_over_worlds():
     some = tilted()
     (chart,) = worst(some)
-    assert chart.lines[0].y == (regret_of(some).mean("none").value, regret_of(some).worst("none").value)
+    assert chart.lines[0].y == (
+        regret_of(some).mean("none").value,
+        regret_of(some).worst("none").value,
+    )
     assert worst(random_runs()) == []
 
 

@@ -10,6 +10,10 @@ from nearsym.errors import UsageError
 from nearsym.training import atomic
 
 
+class LockedError(UsageError):
+    """Another process holds the lock of a run."""
+
+
 class RunLock:
     """Holds `folder/lock` until it is released; use it as a context manager.
 
@@ -39,7 +43,7 @@ class RunLock:
             try:
                 self._lock.acquire()
             except filelock.Timeout:
-                raise UsageError(
+                raise LockedError(
                     f"Another process (pid {_holder(self.path)}) is writing to {folder}. "
                     "Wait for it or stop it, or choose another `out`."
                 ) from None
