@@ -34,7 +34,7 @@ def numbers(judged: Judgement) -> str:
     if judged.verdict == "not run":
         return f"Needs {judged.more.get('needs', '')}."
     if not judged.questions:
-        return "; ".join(_told(name, value) for name, value in judged.more.items())
+        return "; ".join(told for item in judged.more.items() if (told := _told(*item)))
     telling = _telling(judged)
     answers = [question.answer for question in judged.questions]
     counted = ", ".join(f"{answers.count(a)} {a}" for a in ("yes", "open", "no") if a in answers)
@@ -51,6 +51,7 @@ def _telling(judged: Judgement) -> Question:
 
 
 def _told(name: str, value: object) -> str:
+    """A number with its name; tables of them are left to the details."""
     if isinstance(value, float):
         return f"{name} {value:.3g}"
-    return f"{name} {value}" if isinstance(value, int | str) else f"{name}: see the JSON"
+    return f"{name} {value}" if isinstance(value, int | str) else ""
