@@ -8,7 +8,7 @@ from nearsym.studies import sweeps as sweeps_module
 from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
-from nearsym.studies.sweeps import measured_epsilon, sweeps
+from nearsym.studies.sweeps import measured_epsilon, sweeps, with_epsilons
 from study_results import made, near, runs
 
 SCALE = Scale("laptop", "state", "sac")
@@ -178,6 +178,18 @@ def test_epsilon_grows_with_the_tilt(monkeypatch):
     measured = list(found.epsilons().values())
     assert measured[0] == 0
     assert 0 < measured[1] < measured[2]
+
+
+def test_an_epsilon_that_was_kept_is_believed(monkeypatch):
+    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
+    kept = with_epsilons(tilted())
+    (found,) = sweeps(kept)
+    expected = list(found.epsilons().values())
+    monkeypatch.setattr(sweeps_module, "measured_epsilon", lambda *world: pytest.fail("measured"))
+    assert list(sweeps(kept)[0].epsilons().values()) == expected
+    assert {run.details["epsilon"] for run in kept if run.variant == "tilt=30"} == {expected[1]}
+    others = runs({"none": 1})
+    assert with_epsilons(others) == others
 
 
 def test_no_epsilon_for_what_cannot_be_simulated():

@@ -182,6 +182,9 @@ def test_files_for_papers(tmp_path):
     names = {path.name for path in written}
     assert {"end.md", "end.tex", "claims.md", "regret.md", "curves-laptop-state-sac.svg"} <= names
     assert all(path.is_file() for path in written)
+    kept = read_sources([tmp_path / "results.jsonl"])
+    assert len(kept) == 45
+    assert all("epsilon" in run.details for run in kept)
     assert "95 \\% intervals by Student's t; 5 seeds" in (tmp_path / "end.tex").read_text()
 
 

@@ -23,7 +23,7 @@ class Report:
     title: str | None = None
     """what the page is called (default: the name of the study)"""
     files: str | None = None
-    """also write tables (.md, .tex) and figures (.svg) to this folder"""
+    """also write tables (.md, .tex), figures (.svg) and all results as one file to this folder"""
 
 
 def run(args: Report) -> dict[str, Any]:

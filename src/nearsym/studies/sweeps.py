@@ -1,6 +1,7 @@
 """Strength sweeps: one variant of one task at several strengths, and the audit's ε at each."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -8,7 +9,16 @@ from nearsym.errors import MissingExtraError, UsageError
 from nearsym.studies.regret import Regret, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
-from nearsym.studies.selection import TRADING, Scale, World, by_world, plain, variant_of
+from nearsym.studies.selection import (
+    TRADING,
+    Scale,
+    World,
+    by_world,
+    plain,
+    unique,
+    variant_of,
+    world_of,
+)
 from nearsym.tasks.registry import NAMES
 from nearsym.tasks.strength import ORIGINAL
 
@@ -16,6 +26,8 @@ PAIRS = 600
 """Pairs of steps that the audit of a world compares."""
 LEAST_STRENGTHS = 3
 """Fewer make no sweep."""
+KEPT_AS = "epsilon"
+"""Where the details of a result have the ε of its world."""
 
 
 class Sweep(NamedTuple):
@@ -36,8 +48,14 @@ class Sweep(NamedTuple):
         return regret_of([run for runs in self.runs.values() for run in runs], score)
 
     def epsilons(self) -> dict[float, float | None]:
-        """What the audit measures at each strength."""
-        return {s: measured_epsilon(w.task, w.variant) for s, w in self.worlds.items()}
+        """What the audit measures at each strength; where the results say it, it is believed."""
+        return {strength: self._epsilon(strength) for strength in self.worlds}
+
+    def _epsilon(self, strength: float) -> float | None:
+        kept = [run.details.get(KEPT_AS) for run in self.runs[strength]]
+        known = [value for value in kept if isinstance(value, float | int)]
+        world = self.worlds[strength]
+        return float(known[0]) if known else measured_epsilon(world.task, world.variant)
 
 
 def sweeps(results: Iterable[RunResult]) -> list[Sweep]:
@@ -57,6 +75,19 @@ def sweeps(results: Iterable[RunResult]) -> list[Sweep]:
         for about, by in found.items()
         if len(by) >= LEAST_STRENGTHS
     ]
+
+
+def with_epsilons(results: Iterable[RunResult]) -> list[RunResult]:
+    """The same results, those of sweeps with the ε of their worlds among their details: an audit
+    takes seconds, and a file of results is read often."""
+    runs = unique(results)
+    found = {
+        world: epsilon
+        for sweep in sweeps(runs)
+        for world, epsilon in zip(sweep.worlds.values(), sweep.epsilons().values(), strict=True)
+    }
+    known = {world: {KEPT_AS: epsilon} for world, epsilon in found.items() if epsilon is not None}
+    return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
 
 
 @cache
