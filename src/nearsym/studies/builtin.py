@@ -206,7 +206,7 @@ def _trading(scale: str) -> Study:
     shared: dict[str, Any] = {"task": "trading", "preset": scale, "seed": _seeds(5)}
     if scale == "smoke":
         only = {"model": "approx", "symmetry": "T", "seed": _seeds(2)}
-        grids = (Grid(shared | only),)
+        grids: tuple[Grid, ...] = (Grid(shared | only),)
     else:
         both = {"model": ["exact", "approx"], "symmetry": ["T", "ST"]}
         grids = (Grid(shared | {"model": "none", "symmetry": "T"}), Grid(shared | both))

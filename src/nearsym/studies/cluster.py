@@ -108,7 +108,7 @@ def _connected(address: str) -> Any:
         reason = str(error).strip().splitlines()[0]
         raise UsageError(
             f"No Ray cluster answers at `cluster` {address!r} ({reason}) Start one with "
-            "`ray start --head`, or give its address."
+            "`ray start`, as the head of a cluster, or give its address."
         ) from error
     return ray
 
