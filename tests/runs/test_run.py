@@ -68,7 +68,7 @@ def test_weights_of_other_networks_are_refused_in_a_sentence(run, toys, tmp_path
     saved["config"]["network"]["hidden"] = 48
     (folder / "config.json").write_text(json.dumps(saved))
     other = nearsym.Run(folder, toys.counted)
-    text = r"^The saved actor is not the one .*Use the version that saved it.*or train again\.$"
+    text = r"was trained with network\.hidden 32, and config\.json says 48\..*or start a new run\.$"
     for asked in (other.evaluate, other.resume, partial(other.export, tmp_path / "policy.onnx")):
         arguments = {"frames": 120} if asked == other.resume else {}
         with pytest.raises(UsageError, match=text) as error:
