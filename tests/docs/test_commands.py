@@ -59,7 +59,8 @@ def test_a_wrong_command_would_be_noticed(line, parsed):
 
 def known_flags(name: str) -> set[str]:
     options = commands()[name][1]
-    classes = [Train, *_other_options(["-"])] if name == "train" else [options]
+    classes = [options if isinstance(options, type) else options(())[0]]
+    classes = [Train, *_other_options(["-"])] if name == "train" else classes
     flags = {flag for each in classes for flag in flags_of(options_of(each))}
     return flags | {"--json", "--help"}
 
