@@ -79,7 +79,9 @@ def _study(content: Mapping[str, Any], name: str, scale: str) -> Study:
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not all(isinstance(grid, dict) for grid in found):
         raise UsageError("`grid` is written as tables: [[grid]].")
-    made = {n: tuple(_typed(content, n, list, [])) for n in ("tables", "figures", "claims")}
+    made: dict[str, Any] = {
+        n: tuple(_typed(content, n, list, [])) for n in ("tables", "figures", "claims")
+    }
     return Study(
         name=_typed(content, "name", str, name),
         title=_typed(content, "title", str, ""),
