@@ -5,6 +5,8 @@ import pytest
 from nearsym.runs.run import Run
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
+from nearsym.studies.outcome import outcome
+from nearsym.studies.report.page import read_sources, write_report
 
 
 @pytest.fixture(scope="module")
@@ -15,16 +17,16 @@ def found(tmp_path_factory):
 
 
 def test_all_are_complete(found):
-    for name, outcome in found.items():
-        assert not outcome.failures, name
-        assert len(outcome.results) == outcome.total == len(outcome.study.cells())
+    for name, made in found.items():
+        assert not made.failures, name
+        assert len(made.results) == made.total == len(made.study.cells())
 
 
 def test_they_share_their_runs(found):
     pool = found["curves"].folder.parent / "pool"
     runs = [path.parent for path in pool.glob("*/summary.json")]
     assert len(runs) <= 24
-    trained = {run.key for outcome in found.values() for run in outcome.results if run.frames}
+    trained = {run.key for made in found.values() for run in made.results if run.frames}
     assert {path.name.rpartition("-")[2] for path in runs} == trained
 
 
@@ -77,3 +79,15 @@ def test_parameters_without_training(found):
     assert {run.model for run in results} == {"none", "exact", "approx", "rpp", "sit"}
     assert all(run.parameters["total"] > 0 and not run.frames for run in results)
     assert {run.task for run in found["tasks"].results} == {run.task for run in results}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_tables_claims_and_report(found, name, tmp_path):
+    made = found[name]
+    said = outcome(made.study, made.results)
+    if name != "regret":  # in seconds nothing may be learned, and then there is no regret
+        assert set(made.study.tables) <= set(said["tables"])
+    assert {claim["id"] for claim in said["claims"]} == set(made.study.claims)
+    page = write_report(read_sources([made.folder]), tmp_path / "page.html")
+    assert page["runs"] == made.total
+    assert page["tables"] > 1
