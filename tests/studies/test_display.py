@@ -102,7 +102,7 @@ def test_rates_are_measured_on_finished_runs(tmp_path):
     rates = measured_rates(tmp_path)
     assert rates.rate(config(seed=5, variant="tilt=3")) == (pytest.approx(4000 / 60), True)
     none = rates.rate(config("none"))
-    assert none == (pytest.approx(4000 / 60 / OF_MODELS["none"]), True)
+    assert none == (pytest.approx(4000 / 60 / OF_MODELS["sac"]["none"]), True)
     assert not rates.rate(config(preset="smoke")).measured
 
 

@@ -19,6 +19,7 @@ from nearsym.studies.pool import saved_frames
 from nearsym.studies.results import read_results
 from nearsym.studies.study import Evaluation
 from nearsym.training.loop import Interrupted
+from nearsym.training.runlock import RunLock
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +117,19 @@ def test_a_vanished_folder_is_a_sentence_and_leaves_the_rest_intact(
     found = run_study(study(), out=tmp_path, workers=1)
     thread.join()
     assert list(found.failures) == ["craft, none, seed 0"]
+    assert json.loads((found.folder / "study.json").read_text())["failures"] == found.failures
     assert "the folder is missing. Put it back" in found.failures["craft, none, seed 0"]
     assert len(read_results(found.folder / "results.jsonl")) == 3
     again = run_study(study(), out=tmp_path, workers=1)
     assert numbers(again.folder / "results.jsonl") == numbers(whole.folder / "results.jsonl")
+
+
+def test_the_same_study_twice_at_the_same_time_is_refused(whole, study, place):
+    with (
+        RunLock(whole.folder),
+        pytest.raises(UsageError, match=r"Another process .* is writing to .*mine-smoke"),
+    ):
+        run_study(study(), out=place)
 
 
 def test_wrong_numbers_of_workers(study, tmp_path):
@@ -205,3 +215,39 @@ def test_the_driver_is_killed_and_interrupted(whole, tmp_path, numbers):
     found = json.loads(out)
     assert found["runs"] == {"total": 4, "done": 4, "failed": 0}
     assert numbers(Path(found["out"]) / "results.jsonl") == numbers(whole.folder / "results.jsonl")
+
+
+ROBOT = """
+import gymnasium
+from nearsym.groups import Symmetry, dihedral
+
+mirror = dihedral(1)
+
+
+class Own(gymnasium.Wrapper):
+    symmetry = Symmetry(
+        observation=mirror.diagonal({"mirror_x": [1, -1, -1]}, "state"), action=mirror.sign()
+    )
+
+    def __init__(self):
+        super().__init__(gymnasium.make("Pendulum-v1"))
+"""
+
+
+def test_an_environment_of_ones_own(tmp_path):
+    (tmp_path / "own_robot.py").write_text(ROBOT)
+    axes = "task = 'own_robot:Own'\nmodel = 'exact'\nframes = 600\ntraining.eval_every = 300"
+    (tmp_path / "own.toml").write_text(f"evaluation.episodes = 1\n[grid]\n{axes}\n")
+    words = ["study", "own.toml", "--scale", "smoke", "--seeds", "1", "--workers", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "nearsym", *words, "--trust-task", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = read_results(tmp_path / "studies" / "own-smoke" / "results.jsonl")
+    assert (run.task, run.elements) == ("own_robot:Own", ["e", "mirror_x"])
+    assert len(run.frames) == 2
+    assert len(run.evaluations["clean"]) == 1

@@ -118,6 +118,14 @@ def test_a_run_stops_on_request_and_goes_on(jobs, job):
     assert result(again).evaluations == result(job).evaluations
 
 
+def test_an_environment_of_ones_own_goes_on_too(jobs):
+    (own,) = jobs(task="Pendulum-v1", model="none", seed=0)
+    asked = []
+    assert work(own, lambda: asked.append(True) or len(asked) > 100).kind == "stopped"
+    assert work(own, never) == Ended("done")
+    assert len(result(own).evaluations["clean"]) == 2
+
+
 def test_it_stops_between_episodes_too(jobs, job, tmp_path):
     shutil.copytree(job.place.pool, tmp_path / "pool")
     (other,) = jobs(model="approx", seed=0, evaluation=Evaluation(episodes=3))

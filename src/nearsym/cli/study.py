@@ -1,12 +1,12 @@
 """`nearsym study`."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from nearsym.cli.options import Positional
+from nearsym.cli.flags import as_flags
+from nearsym.cli.options import Positional, options_of
 from nearsym.errors import UsageError
 
 CLAIMS = "nearsym.cli.claims"
@@ -89,7 +89,6 @@ def _chosen(args: Study) -> Any:
 
 def _run(args: Study, study: Any) -> dict[str, Any]:
     from nearsym.cli.process import stop_on_signals
-    from nearsym.studies.display import watcher_for
     from nearsym.studies.execute import run_study
 
     with stop_on_signals() as stop_requested:
@@ -99,7 +98,7 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
             workers=args.workers,
             cluster=args.cluster,
             gpus=args.gpus,
-            watcher=watcher_for(f"{study.name} ({study.scale})", sys.stderr),
+            progress=True,
             stop_requested=stop_requested,
         )
     counts = {"total": found.total, "done": len(found.results), "failed": len(found.failures)}
@@ -155,10 +154,12 @@ def _show(result: dict[str, Any]) -> None:
         f"{result['study']} ({result['scale']}): {runs['done']} of {runs['total']} runs done, "
         f"{result['core_hours']:.1f} core-hours of training. Look at it in {result['out']}"
     )
+    options = options_of(Study)
     for failure in result["failures"]:
-        print(f"failed  {failure['run']}: {failure['reason']}")
+        print(f"failed  {failure['run']}: {as_flags(failure['reason'], options)}")
     if result["halted"]:
-        print(f"No more runs were begun: {result['halted']} Then the same command goes on.")
+        reason = as_flags(result["halted"], options)
+        print(f"No more runs were begun: {reason} Then the same command goes on.")
 
 
 def _show_preview(result: dict[str, Any]) -> None:

@@ -203,18 +203,18 @@ def _tasks(scale: str) -> Study:
 
 
 def _trading(scale: str) -> Study:
+    axes: list[dict[str, Any]]
     shared: dict[str, Any] = {"task": "trading", "preset": scale, "seed": _seeds(5)}
     if scale == "smoke":
-        only = {"model": "approx", "symmetry": "T", "seed": _seeds(2)}
-        grids: tuple[Grid, ...] = (Grid(shared | only),)
+        axes = [{"model": "approx", "symmetry": "T", "seed": _seeds(2)}]
     else:
         both = {"model": ["exact", "approx"], "symmetry": ["T", "ST"]}
-        grids = (Grid(shared | {"model": "none", "symmetry": "T"}), Grid(shared | both))
+        axes = [{"model": "none", "symmetry": "T"}, both]
     return Study(
         name="trading",
         title="Trading (Table 2, Figures 6 and 7)",
         scale=scale,
-        grids=grids,
+        grids=tuple(Grid(shared | given) for given in axes),
         evaluation=Evaluation(episodes=2 if scale == "smoke" else 10),
         tables=("trading",),
         figures=("trading", "trading-weights", "prices"),

@@ -9,6 +9,7 @@ Stopping is asked for by a file beside the results, since a task that Ray cancel
 
 import contextlib
 import os
+import platform
 import sys
 import time
 from collections.abc import Sequence
@@ -17,12 +18,11 @@ from typing import Any
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.studies.job import Ended, Job, StopRequested, work
+from nearsym.studies.workers import IMPATIENCE, PATIENCE
 from nearsym.training import atomic
 
 LOOK_EVERY = 1.0
 """Seconds between two looks of a task at the file that asks it to stop."""
-PATIENCE = 120.0
-"""Seconds in which runs that were asked to stop have to save themselves."""
 
 
 class ClusterTasks:
@@ -83,8 +83,9 @@ class ClusterTasks:
         """End all tasks; what they are working on is saved, if that does not take too long."""
         try:
             if self._jobs:
+                patience = IMPATIENCE if self._stop_file.exists() else PATIENCE
                 self.ask_to_stop()
-                self._ray.wait([*self._jobs], num_returns=len(self._jobs), timeout=PATIENCE)
+                self._ray.wait([*self._jobs], num_returns=len(self._jobs), timeout=patience)
         finally:
             for task in self._jobs:
                 self._ray.cancel(task, force=True)
@@ -107,8 +108,8 @@ def _connected(address: str) -> Any:
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UsageError(
-            f"No Ray cluster answers at `cluster` {address!r} ({reason}) Start one with "
-            "`ray start`, as the head of a cluster, or give its address."
+            f"No Ray cluster answers at `cluster` {address!r} ({reason}) Start one with Ray's own "
+            "command, `ray start`, or give its address."
         ) from error
     return ray
 
@@ -128,7 +129,7 @@ def _work_on_cluster(job: Job, stop_file: Path, path: Sequence[str]) -> Ended:
     if not job.place.pool.is_dir():
         return Ended(
             "disk",
-            f"{job.place.pool} is not there on {os.uname().nodename}: `out` has to be on storage "
+            f"{job.place.pool} is not there on {platform.node()}: `out` has to be on storage "
             "that all machines of the cluster see under the same path.",
         )
     return work(job, _now_and_then(stop_file.exists))

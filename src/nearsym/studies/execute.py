@@ -1,6 +1,6 @@
 """Make the runs of a study, on this machine or on a cluster.
 
-    OUT/NAME-SCALE/study.json       what was asked for
+    OUT/NAME-SCALE/study.json       what was asked for, and which runs failed
     OUT/NAME-SCALE/results.jsonl    what came out, a line for each run
     OUT/NAME-SCALE/workers.log      what the worker processes printed
     OUT/pool/                       the runs, which studies share
@@ -9,18 +9,20 @@ Calling it again goes on where it stopped; what is finished is not repeated.
 """
 
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nearsym.errors import UsageError
 from nearsym.runs.folder import versions, write_json
 from nearsym.runs.train import StopRequested, never
-from nearsym.studies.display import Quiet, Watcher
+from nearsym.studies.display import Quiet, Watcher, watcher_for
 from nearsym.studies.job import Job
 from nearsym.studies.kept import counted
 from nearsym.studies.plan import Planned, plan
@@ -31,6 +33,7 @@ from nearsym.studies.study import Study
 from nearsym.studies.workers import LocalWorkers
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
+from nearsym.training.runlock import RunLock
 
 WRITE_EVERY = 20.0
 """Seconds between two writes of the results so far."""
@@ -73,7 +76,7 @@ def run_study(
     cluster: str | None = None,
     gpus: float = 0.0,
     retries: int = RETRIES,
-    watcher: Watcher | None = None,
+    progress: bool = False,
     stop_requested: StopRequested = never,
 ) -> StudyOutcome:
     """Make the runs of a study that are missing, evaluate them and collect the results.
@@ -81,8 +84,9 @@ def run_study(
     `workers` processes make them, by default one for each core. With `cluster` ('auto' or an
     address) they are tasks of Ray, each with one CPU and so many `gpus`, and `out` has to be on
     storage that all machines see. A run that dies is resumed, up to `retries` times in a row
-    without progress. Where `stop_requested` says yes, all runs save themselves and `Interrupted` is
-    raised; the same call goes on.
+    a new checkpoint. `progress=True` shows on standard error how far they are. Where
+    `stop_requested` says yes, all runs save themselves and `Interrupted` is raised; the same call
+    goes on.
 
     A script that calls this needs `if __name__ == "__main__":`, since the workers import it.
 
@@ -99,27 +103,33 @@ def run_study(
     place = Path(out).absolute()
     folder = place / study.folder_name
     atomic.make_place(folder, "out")
-    write_json(folder / "study.json", described(study, planned))
-    if not study.trains:
-        return _only_counted(study, folder, planned)
-    atomic.make_place(place / "pool", "out")
-    schedule = Schedule([_entry(job) for job in jobs_of(study, planned, place)], retries=retries)
-    collected = _Collected(folder, schedule)
-    if schedule.count("waiting"):
-        with (
-            _executor(folder, workers, cluster, gpus) as executor,
-            closing(Quiet() if watcher is None else watcher) as shown,
-        ):
-            shown.open(schedule, executor.size())
-            schedule.run(executor, stop_requested, (collected.look, shown.look))
-    collected.write()
-    if schedule.count("waiting") and stop_requested():
-        raise Interrupted(
-            f"Stopped: {schedule.count('done')} of {len(planned)} runs are done, the others are "
-            "saved. The same command goes on."
-        )
-    failures = {e.job.name: e.reason for e in schedule.entries if e.state == "failed"}
-    return StudyOutcome(study, folder, len(planned), collected.results, failures, schedule.halted)
+    with RunLock(folder):  # another study shares runs; the same one would share these files
+        write_json(folder / "study.json", described(study, planned))
+        if not study.trains:
+            return _only_counted(study, folder, planned)
+        atomic.make_place(place / "pool", "out")
+        entries = [_entry(job) for job in jobs_of(study, planned, place)]
+        schedule = Schedule(entries, retries=retries)
+        collected = _Collected(folder, schedule)
+        if schedule.count("waiting"):
+            with (
+                _executor(folder, workers, cluster, gpus) as executor,
+                closing(_watcher(study, progress)) as shown,
+            ):
+                shown.open(schedule, executor.size())
+                schedule.run(executor, stop_requested, (collected.look, shown.look))
+        collected.write()
+        write_json(folder / "study.json", described(study, planned, collected.found()[1]))
+        if schedule.count("waiting") and stop_requested():
+            raise Interrupted(_stopped(schedule))
+        return StudyOutcome(study, folder, len(planned), *collected.found(), schedule.halted)
+
+
+def _stopped(schedule: Schedule) -> str:
+    done, total = schedule.count("done"), len(schedule.entries)
+    return (
+        f"Stopped: {done} of {total} runs are done, the others are saved. The same command goes on."
+    )
 
 
 def jobs_of(study: Study, planned: list[Planned], out: Path) -> list[Job]:
@@ -128,7 +138,9 @@ def jobs_of(study: Study, planned: list[Planned], out: Path) -> list[Job]:
     return [Job(r.name, r.config, study.evaluation, place_of(r.config, pool)) for r in planned]
 
 
-def described(study: Study, planned: list[Planned]) -> dict[str, Any]:
+def described(
+    study: Study, planned: list[Planned], failures: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """The content of study.json."""
     grids = [{name: list(map(_plain, v)) for name, v in g.axes.items()} for g in study.grids]
     shared = {name: getattr(study, name) for name in ("title", "scale", "trains")}
@@ -136,7 +148,7 @@ def described(study: Study, planned: list[Planned]) -> dict[str, Any]:
     runs = [{"name": r.name, "key": r.key, "frames": r.config.training.frames} for r in planned]
     about: dict[str, Any] = {"study": study.name} | shared | made
     about |= {"evaluation": asdict(study.evaluation), "grids": grids}
-    return about | {"runs": runs, "versions": versions()}
+    return about | {"runs": runs, "failures": dict(failures), "versions": versions()}
 
 
 def _plain(value: Any) -> Any:
@@ -157,6 +169,10 @@ def _only_counted(study: Study, folder: Path, planned: list[Planned]) -> StudyOu
 def _check_workers(workers: int | None) -> None:
     if workers is not None and workers < 1:
         raise UsageError(f"`workers` must be at least 1, got {workers}.")
+
+
+def _watcher(study: Study, progress: bool) -> Watcher:
+    return watcher_for(f"{study.name} ({study.scale})", sys.stderr) if progress else Quiet()
 
 
 @contextmanager
@@ -199,6 +215,11 @@ class _Collected:
         """In the order of the plan, which does not depend on who was faster."""
         entries = self.schedule.entries
         return [self._found[e.job.name] for e in entries if e.job.name in self._found]
+
+    def found(self) -> tuple[list[RunResult], dict[str, str]]:
+        """The results, and why the runs failed that did."""
+        failed = [entry for entry in self.schedule.entries if entry.state == "failed"]
+        return self.results, {entry.job.name: entry.reason for entry in failed}
 
     def look(self) -> None:
         """Read what is new; write it if the last time is long ago."""

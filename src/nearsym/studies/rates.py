@@ -24,8 +24,11 @@ RECORDED: Mapping[Kind, float] = {
 }
 """Frames a second of one core, of the model approx. Laptop: measured over some thousand frames of
 processor time; paper: from 28,500 frames an hour on two cores."""
-OF_MODELS = {"none": 0.7, "exact": 0.9, "approx": 1.0, "rpp": 1.5, "sit": 2.3, "augment": 0.7}
-"""Time a frame takes, beside approx."""
+OF_MODELS = {
+    "sac": {"none": 0.6, "exact": 0.9, "rpp": 1.6, "augment": 0.7},
+    "drqv2": {"none": 0.9, "exact": 0.95, "rpp": 1.3, "sit": 2.2, "augment": 0.8},
+}
+"""Time that a frame takes beside approx, by agent; measured on the laptop preset."""
 SLOWEST = min(RECORDED.values())
 
 
@@ -58,14 +61,14 @@ class Rates:
             return Rate(1 / self._known[kind], measured=True)
         alike = {k[-1]: seconds for k, seconds in self._known.items() if k[:-1] == kind[:-1]}
         if alike:  # other models of the same world
-            approx = mean(seconds / _share(model) for model, seconds in alike.items())
-            return Rate(1 / (approx * _share(kind[-1])), measured=True)
+            approx = mean(seconds / _share(kind[1], model) for model, seconds in alike.items())
+            return Rate(1 / (approx * _share(kind[1], kind[-1])), measured=True)
         recorded = [RECORDED[kind[:n]] for n in range(1, len(kind)) if kind[:n] in RECORDED]
-        return Rate([SLOWEST, *recorded][-1] / _share(kind[-1]), measured=False)
+        return Rate([SLOWEST, *recorded][-1] / _share(kind[1], kind[-1]), measured=False)
 
 
-def _share(model: str) -> float:
-    return OF_MODELS.get(model, 1.0)
+def _share(agent: str, model: str) -> float:
+    return OF_MODELS.get(agent, {}).get(model, 1.0)
 
 
 def kind_of(plain: Mapping[str, Any]) -> Kind:

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ from nearsym.training.allocator import keep_freed_memory
 LIFE = 900.0
 """Seconds after which a worker is replaced when it has finished its run."""
 PATIENCE = 120.0
-"""Seconds in which a run that was asked to stop has to save itself."""
+"""Seconds in which a run that is asked to stop has to save itself."""
+IMPATIENCE = 5.0
+"""Seconds that are left once it has been asked before."""
 _STOP, _LEAVE = "stop", "leave"
 
 
@@ -37,6 +40,7 @@ class LocalWorkers:
         self.count = count
         self._log = log
         self._workers: list[_Worker] = []
+        self._asked = False
 
     def size(self) -> int:
         """How many runs are made at once."""
@@ -73,19 +77,24 @@ class LocalWorkers:
 
     def ask_to_stop(self) -> None:
         """Let all runs save themselves and end."""
+        self._asked = True
         for worker in self._workers:
             worker.tell(_STOP)
 
     def close(self) -> None:
-        """End all workers; what they are working on is saved, if that does not take too long."""
+        """End all workers; what they are working on is saved, if that does not take too long.
+
+        Whoever asks for the second time does not want to wait: checkpoints are safe whenever a
+        process ends.
+        """
+        deadline = time.monotonic() + (IMPATIENCE if self._asked else PATIENCE)
         for worker in self._workers:
             worker.tell(_STOP)
             worker.tell(_LEAVE)
-        deadline = time.monotonic() + PATIENCE
         try:
             for worker in self._workers:
                 worker.process.join(max(deadline - time.monotonic(), 0))
-        finally:  # a second Ctrl-C comes here: checkpoints are safe whenever a process ends
+        finally:
             for worker in self._workers:
                 worker.process.kill()
                 worker.leave()
@@ -99,7 +108,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: Any = context.Process(target=_main, args=(theirs, log))
-        self.process.start()
+        with _without_interrupts():
+            self.process.start()
         theirs.close()
         self.job: Job | None = None
         self._born, self._leaves = time.monotonic(), False
@@ -136,6 +146,20 @@ class _Worker:
         self.process.join(PATIENCE)
         self.pipe.close()
         self.process.close()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches a whole group of processes, and one that is just being made would end in a
+    traceback. It inherits that the signal is held back; here it arrives after the block."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _manner_of_death(code: int | None) -> str:

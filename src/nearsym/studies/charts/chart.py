@@ -124,16 +124,15 @@ def rests_on(points: Sequence[Measured]) -> str:
 
 
 def colours(names: Sequence[str]) -> list[int]:
-    """A colour for each line of a chart: a model has the same in every chart, as long as one line
-    is called after it; all others take the next that is free.
+    """A colour for each line of a chart: the first line that is called after a model has that
+    model's, which is the same in every chart; all others take the next that is free.
 
-    >>> colours(["none", "exact ST", "exact T"]), colours(["approx"]), colours(["e", "mirror_x"])
-    ([0, 1, 2], [2], [0, 1])
+    >>> colours(["none", "exact ST", "exact T", "approx ST"]), colours(["e", "mirror_x"])
+    ([0, 1, 3, 2], [0, 1])
     """
-    taken: list[int] = []
-    for name in names:
-        model = name.replace(",", " ").split(" ")[0]
-        wanted = MODELS.index(model) if model in MODELS else 0
-        free = [c for c in range(len(PALETTE)) if c not in taken]
-        taken.append(wanted if wanted in free or not free else free[0])
-    return taken
+    models = [name.replace(",", " ").split(" ")[0] for name in names]
+    chosen = {models.index(model): MODELS.index(model) for model in MODELS if model in models}
+    free = [colour for colour in range(len(PALETTE)) if colour not in chosen.values()]
+    others = [place for place in range(len(names)) if place not in chosen]
+    chosen |= {place: (free or [0])[i % max(1, len(free))] for i, place in enumerate(others)}
+    return [chosen[place] for place in range(len(names))]
