@@ -9,7 +9,7 @@ import pytest
 
 from nearsym.studies.hold import BusyError, Hold, LostError
 
-QUICK = {"silence": 0.6, "sign_every": 0.05}
+QUICK = {"silence": 1.0, "sign_every": 0.05}
 
 
 def sign(folder):

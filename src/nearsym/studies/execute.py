@@ -23,7 +23,7 @@ from nearsym.errors import UsageError
 from nearsym.runs.folder import versions, write_json
 from nearsym.runs.train import StopRequested, never
 from nearsym.studies.display import Quiet, Watcher, watcher_for
-from nearsym.studies.job import Job
+from nearsym.studies.job import Job, work
 from nearsym.studies.kept import counted
 from nearsym.studies.plan import Planned, plan
 from nearsym.studies.pool import place_of
@@ -156,8 +156,12 @@ def _plain(value: Any) -> Any:
 
 
 def _entry(job: Job) -> Entry:
-    done = job.place.result_file(job.evaluation) is not None
-    return Entry(job, state="done" if done else "waiting")
+    """A run in the schedule, done if it is. What another study has trained, and nobody has to play,
+    is only read: that needs no worker."""
+    state = job.place.state(job.evaluation)
+    if state == "trained" and not job.evaluation.episodes:
+        state = "done" if work(job, never).kind == "done" else state
+    return Entry(job, state="done" if state == "done" else "waiting")
 
 
 def _only_counted(study: Study, folder: Path, planned: list[Planned]) -> StudyOutcome:
