@@ -19,8 +19,11 @@ from nearsym.tasks.control.domains import DOMAINS
 FIRST_SEED = 100
 ACROBOT, CARTPOLE, CUP, REACHER = DOMAINS
 MODELS = ["none", "exact", "approx"]
-ALL_MODELS = [*MODELS, "rpp", "sit"]
-ON_VECTORS = [*MODELS, "rpp", "augment"]
+TAUGHT = ["augment", "mirror"]
+"""Not the paper's: the baselines that every comparison with symmetric networks is asked for."""
+ALL_BUT_SIT = [*MODELS, "rpp", *TAUGHT]
+"""sit reads pixels alone and costs several times as much."""
+ALL_MODELS = [*ALL_BUT_SIT, "sit"]
 TILTS = [f"tilt={degrees}" for degrees in range(0, 91, 15)]
 TAUS = [0.005, 0.009, 0.01, 0.02]
 WORLDS = {
@@ -47,7 +50,7 @@ def builtin_study(name: str, scale: str = "laptop") -> Study:
     """A study by name.
 
     >>> len(builtin_study("regret", "laptop").cells())
-    625
+    735
     """
     if name not in STUDIES:
         raise unknown_name("study", name, STUDIES)
@@ -73,7 +76,9 @@ def _pixels(scale: str, worlds: dict[str, list[str]], models: Sequence[str]) -> 
     if scale == "paper":
         return _grids(worlds, 5, model=models, **PIXELS, preset="paper")
     here = {task: TABLE_1[task] for task in (CARTPOLE, CUP)}
-    return _grids(here, 3, model=MODELS, **PIXELS, preset="laptop")
+    laptop: dict[str, Any] = {**PIXELS, "preset": "laptop"}
+    others = [model for model in models if model not in (*MODELS, "sit")]
+    return _grids(here, 3, model=MODELS, **laptop) + _grids(here, 1, model=others, **laptop)
 
 
 SMOKE_PIXELS = _grids({CARTPOLE: ["original"]}, 2, model=MODELS, **PIXELS, **SMOKE)
@@ -81,14 +86,8 @@ SMOKE_VECTORS = _grids({"craft": [TILTS[0], TILTS[-1]]}, 2, model=MODELS, **VECT
 
 
 def _curves(scale: str) -> Study:
-    if scale == "smoke":
-        grids = SMOKE_PIXELS + SMOKE_VECTORS
-    elif scale == "laptop":
-        here = {task: TABLE_1[task] for task in (CARTPOLE, CUP)}
-        others = _grids(here, 1, model=["rpp", "augment"], **PIXELS, preset="laptop")
-        grids = _pixels(scale, WORLDS, MODELS) + others
-    else:
-        grids = _pixels(scale, WORLDS, ALL_MODELS)
+    smoke = SMOKE_PIXELS + SMOKE_VECTORS
+    grids = smoke if scale == "smoke" else _pixels(scale, WORLDS, ALL_MODELS)
     return Study(
         name="curves",
         title="Learning curves (Figure 3)",
@@ -125,7 +124,7 @@ def _noise(scale: str) -> Study:
 
 
 def _table_1(scale: str) -> tuple[Grid, ...]:
-    return _pixels(scale, TABLE_1, MODELS)
+    return _pixels(scale, TABLE_1, [*MODELS, *TAUGHT])
 
 
 def _noise_trained(scale: str) -> Study:
@@ -135,7 +134,8 @@ def _noise_trained(scale: str) -> Study:
     else:
         seeds = 5 if scale == "paper" else 3
         rows = {CUP: TABLE_1[CUP]}
-        grids = _grids(rows, seeds, model=MODELS, **noise, **PIXELS, preset=scale)
+        models = [*MODELS, *TAUGHT] if scale == "paper" else MODELS
+        grids = _grids(rows, seeds, model=models, **noise, **PIXELS, preset=scale)
     return Study(
         name="noise-trained",
         title="Trained with noise, tested with noise (appendix)",
@@ -254,13 +254,13 @@ def _wall_clock(scale: str) -> Study:
 
 
 def _regret(scale: str) -> Study:
-    craft = _grids({"craft": TILTS}, 10, model=ON_VECTORS, **VECTORS, preset="laptop")
+    craft = _grids({"craft": TILTS}, 10, model=ALL_BUT_SIT, **VECTORS, preset="laptop")
     if scale == "smoke":
         grids = SMOKE_VECTORS
     elif scale == "laptop":
         grids = craft + _vector_worlds()
     else:
-        control = _grids(WORLDS, 5, model=[*MODELS, "rpp", "augment"], **PIXELS, preset="paper")
+        control = _grids(WORLDS, 5, model=ALL_BUT_SIT, **PIXELS, preset="paper")
         grids = craft + control
     return Study(
         name="regret",
@@ -278,7 +278,7 @@ def _vector_worlds() -> tuple[Grid, ...]:
     here = {task: WORLDS[task] for task in (CARTPOLE, CUP)}
     sweep = {CUP: [f"reflect_action={strength:g}" for strength in (0.25, 0.5, 0.75)]}
     laptop: dict[str, Any] = {**VECTORS, "preset": "laptop"}
-    grids = _grids(here, 5, model=ON_VECTORS, **laptop)
+    grids = _grids(here, 5, model=ALL_BUT_SIT, **laptop)
     grids += _grids({REACHER: TABLE_1[REACHER]}, 5, model=MODELS, **laptop)
     return grids + _grids(sweep, 5, model=MODELS, **laptop)
 
