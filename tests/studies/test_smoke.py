@@ -3,6 +3,7 @@
 import pytest
 
 from nearsym.runs.run import Run
+from nearsym.networks.kit import MODELS
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
 from nearsym.studies.outcome import outcome
@@ -76,7 +77,7 @@ def test_portfolios(found):
 
 def test_parameters_without_training(found):
     results = found["parameters"].results
-    assert {run.model for run in results} == {"none", "exact", "approx", "rpp", "sit"}
+    assert {run.model for run in results} == set(MODELS)
     assert all(run.parameters["total"] > 0 and not run.frames for run in results)
     assert {run.task for run in found["tasks"].results} == {run.task for run in results}
 
