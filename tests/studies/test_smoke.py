@@ -2,8 +2,8 @@
 
 import pytest
 
-from nearsym.runs.run import Run
 from nearsym.networks.kit import MODELS
+from nearsym.runs.run import Run
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
 from nearsym.studies.outcome import outcome
