@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nearsym.cli.flags import as_flags
 from nearsym.cli.options import Positional, field_help, options_of
 from nearsym.cli.parse import parse_known
-from nearsym.errors import UsageError, did_you_mean
+from nearsym.errors import UsageError
 
 SECTIONS = ("algorithm", "network", "training")
 SHORT = {
@@ -22,6 +22,8 @@ SHORT = {
     "relax": "network",
 }
 """Settings that have a short name too, and the section that each is in."""
+OF_RUNS = ("task", "model", "agent", "preset", "seed", "threads", "precision", "device", "compile")
+"""Options outside the sections, of every task."""
 NO_TASK = "Name a task to train on (see nearsym tasks), or a run with --resume."
 
 
@@ -75,6 +77,8 @@ class Train:
     """auto: bf16 in the encoder where the hardware has it; fp32 for the preset paper"""
     device: str = "cpu"
     """cpu or cuda"""
+    compile: bool = False
+    """compile the pixel encoder with torch.compile"""
 
 
 def command(words: Sequence[str]) -> tuple[type, Any]:
@@ -203,8 +207,10 @@ def _field(value: Any, text: str = "") -> Any:
 
 def _asked(args: Train) -> dict[str, Any]:
     """What the options of every task ask of `configure`, on top of what a file asks."""
-    asked = _from_file(args)
-    for name in ("task", "model", "agent", "preset", "seed", "threads", "precision", "device"):
+    from nearsym.cli.config_file import asked_by_file
+
+    asked = asked_by_file(args.config, task=args.task, trust_task=args.trust_task)
+    for name in OF_RUNS:
         value = getattr(args, name)
         if value != getattr(Train(), name) or name not in asked:
             asked[name] = value
@@ -214,40 +220,6 @@ def _asked(args: Train) -> dict[str, Any]:
     if asked["task"] is None:
         raise UsageError(NO_TASK)
     return asked
-
-
-def _from_file(args: Train) -> dict[str, Any]:
-    """What a file of settings asks of `configure`."""
-    from nearsym.cli.values import read_values
-    from nearsym.groups import saved
-    from nearsym.runs.config import RunConfig
-    from nearsym.runs.folders_0_1 import upgraded
-
-    if args.config is None:
-        return {"options": {}}
-    values = upgraded(read_values(Path(args.config)))
-    known = [f.name for f in fields(RunConfig)]
-    unknown = next((name for name in values if name not in known), None)
-    if unknown is not None:
-        hint = did_you_mean(unknown, known)
-        raise UsageError(f"{args.config} has an unknown entry {unknown!r}.{hint}")
-    options = dict(values.pop("task", {}))
-    if isinstance(options.get("symmetry"), dict):
-        options["symmetry"] = saved.from_plain(options["symmetry"])
-    kind, name = options.pop("kind", None), options.pop("name", None)
-    if args.task is None and ":" in str(name) and not args.trust_task:
-        raise UsageError(
-            f"{args.config} would import {name}: name the task yourself, or add `trust_task=True`."
-        )
-    if args.task is not None and args.task != (name or kind):
-        options = {}  # another task has other options
-    asked = values | {"task": name or kind, "options": options}
-    network = dict(asked.pop("network", {}))
-    usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
-    for name, value in usual.items():  # a file has them for every model
-        if network.get(name) == value:
-            del network[name]
-    return asked | {"model": network.pop("model", None), "network": network}
 
 
 def _new_run(args: Any) -> tuple[Path, Any]:
@@ -281,7 +253,8 @@ def _announcement(config: Any, folder: Path) -> Any:
             print(
                 f"{verb}: {config.task.name}{variant}, {config.agent}, {config.network.model}; "
                 f"parameters: {counts}; "
-                f"{config.precision}, {config.threads} thread(s); {folder}",
+                f"{config.precision}, {config.threads} thread(s)"
+                f"{', compiled' if config.compile else ''}; {folder}",
                 file=sys.stderr,
             )
 

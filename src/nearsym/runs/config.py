@@ -47,6 +47,8 @@ class RunConfig:
     """fp32 or bf16: what `auto` was resolved to"""
     device: str = "cpu"
     """cpu or cuda"""
+    compile: bool = False
+    """train with the pixel encoder compiled; playing never compiles"""
 
     def __post_init__(self) -> None:
         if self.agent not in ALGORITHMS:

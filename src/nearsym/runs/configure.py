@@ -27,6 +27,7 @@ def configure(
     threads: int | None = None,
     precision: str = "auto",
     device: str = "cpu",
+    compile: bool = False,
     algorithm: Mapping[str, Any] | None = None,
     network: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
@@ -58,12 +59,18 @@ def configure(
         length = {} if frames is None else {"frames": frames}
         config = with_settings(config, "training", length | dict(training or {}))
         check_network(config, () if network is None else network, traits)
+        if compile and not traits.images:
+            raise UsageError(
+                f"`compile` is about encoders of images, and {config.task.name} shows vectors: "
+                "there it makes updates slower. Leave it away."
+            )
         return with_values(
             config,
             seed=seed,
             threads=torch.get_num_threads() if threads is None else threads,
             precision=_precision(precision, config, device),
             device=device,
+            compile=compile,
         )
 
 

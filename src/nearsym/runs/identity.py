@@ -9,7 +9,7 @@ from nearsym.runs.config import RunConfig, to_plain
 UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("training", "replay"))
 """A run may grow, and where and how often it is kept changes no number."""
 
-MACHINE = ("threads", "precision", "device")
+MACHINE = ("threads", "precision", "device", "compile")
 
 
 def decisive(config: RunConfig) -> dict[str, Any]:
@@ -17,6 +17,8 @@ def decisive(config: RunConfig) -> dict[str, Any]:
     plain = to_plain(config)
     for section, name in UNDECISIVE:
         del plain[section][name]
+    if not config.compile:  # as in versions that had no such setting
+        del plain["compile"]
     return plain
 
 

@@ -56,6 +56,7 @@ def train(
     threads: int | None = None,
     precision: str = "auto",
     device: str = "cpu",
+    compile: bool = False,
     algorithm: Mapping[str, Any] | None = None,
     network: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
@@ -86,7 +87,7 @@ def train(
     chosen |= {"algorithm": algorithm, "network": network, "training": training}
     length: dict[str, Any] = {"frames": frames, "seed": seed}
     machine: dict[str, Any] = {"threads": threads, "precision": precision, "device": device}
-    config = configure(task, **chosen, **length, **machine)
+    config = configure(task, **chosen, **length, **machine, compile=compile)
     folder = default_folder(config) if out is None else out
     return start_run(config, folder, progress=progress, callbacks=callbacks)
 

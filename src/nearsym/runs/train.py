@@ -15,6 +15,7 @@ from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.runs.build import build_agent, build_replay, seeds_of
+from nearsym.runs.compiled import compile_encoder
 from nearsym.runs.config import RunConfig, with_settings
 from nearsym.runs.folder import (
     change_config,
@@ -71,7 +72,7 @@ def _start(
     config: RunConfig, folder: Path, callbacks: Sequence[Callback], stop_requested: StopRequested
 ) -> dict[str, Any]:
     with torch_threads(config.threads), _worlds(config) as worlds:
-        agent = build_agent(config, worlds.train)
+        agent = _learner(config, worlds.train)
         content = described(config, worlds.train, agent.networks.parameter_counts())
         atomic.make_place(folder, "out")  # now: a setting that cannot work leaves no folder
         with RunLock(folder):
@@ -101,10 +102,17 @@ def resume(
     if finished is not None and finished["frames"] >= config.training.frames:
         return finished
     with RunLock(folder), torch_threads(config.threads), _worlds(config) as worlds:
-        agent = build_agent(config, worlds.train)
+        agent = _learner(config, worlds.train)
         check_data(folder, config.task, worlds.train)
         begun = _has_begun(config, folder)
         return _train(config, folder, worlds, agent, callbacks, stop_requested, resume=begun)
+
+
+def _learner(config: RunConfig, env: gymnasium.Env) -> Agent:
+    agent = build_agent(config, env)
+    if config.compile:
+        compile_encoder(agent)
+    return agent
 
 
 def _has_begun(config: RunConfig, folder: Path) -> bool:
@@ -192,7 +200,11 @@ def _train(
             config=config.training,
             rng=np.random.default_rng(seeds["replay"]),
             first_seed=seeds["environment"],
-            arithmetic={"threads": config.threads, "precision": config.precision},
+            arithmetic={
+                "threads": config.threads,
+                "precision": config.precision,
+                "compile": config.compile,
+            },
             stop_requested=stop_requested,
             callbacks=callbacks,
         )

@@ -18,7 +18,7 @@ from nearsym.training.config import TrainingConfig
 
 SCALES = ("smoke", "laptop", "paper")
 """A study of seconds for tests; what one machine can do; the sizes of the paper."""
-OF_RUNS = ("task", "model", "agent", "preset", "frames", "seed", "precision", "device")
+OF_RUNS = ("task", "model", "agent", "preset", "frames", "seed", "precision", "device", "compile")
 """Axes that every task has."""
 IN_NAMES = ("task", "variant", "model", "seed")
 """Axes that the name of a cell always has."""

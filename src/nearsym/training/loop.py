@@ -256,7 +256,7 @@ class Trainer:
         a run raises an error of some kind, and leaves a trainer that needs another state.
         """
         for name, now in self.arithmetic.items():
-            before = state["arithmetic"].get(name)
+            before = state["arithmetic"].get(name, False)  # older versions did not compile
             if before != now:
                 raise UsageError(
                     f"The run was begun with {name} {before} and is to go on with {now}, which "

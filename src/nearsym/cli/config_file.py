@@ -1,0 +1,40 @@
+"""`nearsym train --config FILE`."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from nearsym.cli.values import read_values
+from nearsym.errors import UsageError, did_you_mean
+from nearsym.groups import saved
+from nearsym.runs.config import RunConfig
+from nearsym.runs.folders_0_1 import upgraded
+
+
+def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> dict[str, Any]:
+    """What a file of settings asks of `configure`; a task that is given replaces its own."""
+    if path is None:
+        return {"options": {}}
+    values = upgraded(read_values(Path(path)))
+    known = [f.name for f in fields(RunConfig)]
+    unknown = next((name for name in values if name not in known), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, known)
+        raise UsageError(f"{path} has an unknown entry {unknown!r}.{hint}")
+    options = dict(values.pop("task", {}))
+    if isinstance(options.get("symmetry"), dict):
+        options["symmetry"] = saved.from_plain(options["symmetry"])
+    kind, name = options.pop("kind", None), options.pop("name", None)
+    if task is None and ":" in str(name) and not trust_task:
+        raise UsageError(
+            f"{path} would import {name}: name the task yourself, or add `trust_task=True`."
+        )
+    if task is not None and task != (name or kind):
+        options = {}  # another task has other options
+    asked = values | {"task": name or kind, "options": options}
+    network = dict(asked.pop("network", {}))
+    usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
+    for name, value in usual.items():  # a file has them for every model
+        if network.get(name) == value:
+            del network[name]
+    return asked | {"model": network.pop("model", None), "network": network}
