@@ -49,7 +49,10 @@ def test_a_table_for_people(command, asked):
     [
         (["bench", "layer"], "Did you mean 'layers'?"),
         (["bench", "env", "--threads", "0"], "--threads must be at least 1, got 0"),
-        (["bench"], "WHAT is missing: layers, update, env or trading. See nearsym bench --help."),
+        (
+            ["bench"],
+            "WHAT is missing: layers, update, env, trading or growth. See",
+        ),
     ],
 )
 def test_mistakes(command, argv, text):

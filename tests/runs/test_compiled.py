@@ -7,7 +7,6 @@ import torch
 
 import nearsym
 from nearsym.errors import UsageError
-from nearsym.runs import compiled
 from nearsym.runs.configure import configure
 from nearsym.runs.identity import bound, digest
 from nearsym.runs.run import Run

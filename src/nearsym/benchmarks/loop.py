@@ -4,13 +4,21 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.wrappers import TimeLimit
 
+from nearsym.agents.base import Agent
 from nearsym.benchmarks.timing import interleaved
 from nearsym.runs.build import build_agent, build_replay
 from nearsym.runs.config import RunConfig
+from nearsym.training.evaluate import rollouts
+
+PLAYED = 20
+"""Steps of an episode that are timed."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +32,49 @@ class LoopTimes:
     """Choosing an action, stepping the environment and storing what came."""
     update: float
     """Sampling a batch and learning from it."""
+    played: float
+    """A step of an episode of an evaluation."""
 
     def per_frame(self, episode: int) -> float:
         """Seconds of the whole loop for a frame of training, where evaluations play episodes of so
-        many frames; storing what they see is counted too, which they do not do."""
+        many frames."""
         training = self.config.training
         evaluated = training.eval_episodes * episode / training.eval_every
-        return ((1 + evaluated) * self.step + self.update / training.update_every) / self.frames
+        learned = self.step + self.update / training.update_every
+        return (learned + evaluated * self.played) / self.frames
 
     @classmethod
     def of(cls, config: RunConfig, quick: bool) -> "LoopTimes":
         """Measured in this process, with the threads that torch has now."""
-        step, update = _parts(config)
+        agent, worlds = _made(config)
+        step, update = _parts(config, agent, worlds[0])
         frames = max(step() for _ in range(20 if quick else 300))  # an episode may end early
-        updates = interleaved({"update": update}, rounds=1 if quick else 5, warmup=1)["update"]
-        return cls(config, frames, _median(step, 10 if quick else 100), statistics.median(updates))
+        parts: dict[str, Callable[[], Any]] = {
+            "update": update,
+            "play": partial(_play, agent, worlds[1:]),
+        }
+        seconds = interleaved(parts, rounds=1 if quick else 5, warmup=1)
+        played = statistics.median(seconds["play"]) / (PLAYED * len(worlds[1:]))
+        stepped = _median(step, 10 if quick else 100)
+        return cls(config, frames, stepped, statistics.median(seconds["update"]), played)
 
 
-def _parts(config: RunConfig) -> tuple[Callable[[], int], Callable[[], Any]]:
+def _made(config: RunConfig) -> tuple[Agent, list[gymnasium.Env]]:
+    """The agent, its world and those of an evaluation."""
     env = config.task.make()
-    agent = build_agent(config, env)
+    count = config.training.eval_episodes if config.task.light else 1
+    short = [TimeLimit(config.task.make("validation"), PLAYED) for _ in range(count)]
+    return build_agent(config, env), [env, *short]
+
+
+def _play(agent: Agent, envs: list[gymnasium.Env]) -> None:
+    """The first steps of an episode in each environment."""
+    list(rollouts(agent.policy, envs, episodes=len(envs), seed=0))
+
+
+def _parts(
+    config: RunConfig, agent: Agent, env: gymnasium.Env
+) -> tuple[Callable[[], int], Callable[[], Any]]:
     replay = build_replay(config, env, None)
     rng = np.random.default_rng(0)
     obs, _ = env.reset(seed=0)

@@ -39,6 +39,12 @@ def ratio_row(
     }
 
 
+def most_row(name: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
+    """A row for an amount, where less is better."""
+    row = rate_row(name, value, unit, target)
+    return row | {"ok": target is None or value <= target, "at_most": True}
+
+
 def rate_row(name: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
     """A row for a rate, where more is better."""
     return {

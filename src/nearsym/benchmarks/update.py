@@ -43,7 +43,7 @@ def _updates(precision: str, threads: int, quick: bool) -> list[dict[str, Any]]:
             if model == "sit" and quick:
                 continue
             name = f"{model} {group}"
-            candidates[name] = _update(task, model, precision, threads, batch_size, size)
+            candidates[name] = paper_update(task, model, precision, threads, batch_size, size)
     with published_apart(threads, batch_size, size) as published:
         candidates["published"] = published
         times = interleaved(candidates, rounds=2 if quick else 7, warmup=1)
@@ -67,9 +67,10 @@ def _config(task: str, model: str, precision: str, threads: int, size: int) -> R
     return replace(config, precision=precision, threads=threads)
 
 
-def _update(
+def paper_update(
     task: str, model: str, precision: str, threads: int, batch_size: int, size: int
 ) -> Callable[[], Any]:
+    """An update of DrQ-v2 from pixels, at the paper preset but for these sizes."""
     config = _config(task, model, precision, threads, size)
     env = config.task.make()
     agent = build_agent(config, env)
