@@ -92,3 +92,18 @@ def test_several_optimisers_share_one_pass():
     rates = (0.1, 0.2)
     minimise(sum(parts).sum(), *(Adam([p], r) for p, r in zip(parts, rates, strict=True)))
     assert [p[0].item() for p in parts] == pytest.approx([0.9, 0.8])
+
+
+def test_some_parameters_may_learn_slower():
+    fast, slow = (torch.ones(3, requires_grad=True) for _ in range(2))
+    optimiser = Adam([fast, slow], learning_rate=0.1, slower=[slow], slower_by=0.5)
+    for _ in range(3):
+        minimise((fast * fast).sum() + (slow * slow).sum(), optimiser)
+    alone = torch.ones(3, requires_grad=True)
+    reference = torch.optim.Adam([alone], lr=0.05)
+    for _ in range(3):
+        reference.zero_grad()
+        (alone * alone).sum().backward()
+        reference.step()
+    assert torch.allclose(slow, alone, atol=1e-6)
+    assert (fast < slow).all()

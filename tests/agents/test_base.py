@@ -6,6 +6,7 @@ from torch import nn
 
 from nearsym.agents.base import Compute, adam, normal_like
 from nearsym.errors import UsageError
+from nearsym.layers.relaxation import relaxed_parameters
 
 
 def test_the_target_follows_a_fraction(make_agent):
@@ -22,7 +23,36 @@ def test_the_target_follows_a_fraction(make_agent):
 
 def test_adam_of_nothing_is_nothing():
     assert adam(1e-3, nn.ReLU()) is None
-    assert adam(1e-3, nn.ReLU(), nn.Linear(1, 1)) is not None
+    assert adam(1e-3, nn.Sequential(nn.ReLU(), nn.Linear(1, 1))) is not None
+
+
+def test_relaxed_weights_learn_at_their_own_rate(make_agent, make_batch):
+    def after_one_step(**given):
+        agent = make_agent("sac", network={"model": "approx", **given}, learning_rate=1e-3)
+        before = {k: w.clone() for k, w in agent.networks.critic.named_parameters()}
+        agent.update(make_batch(), step=0)
+        now = dict(agent.networks.critic.named_parameters())
+        return {k: (now[k] - w).detach() for k, w in before.items()}
+
+    usual, slow = after_one_step(), after_one_step(relaxed_rate=0.25)
+    for name, step in usual.items():
+        share = 0.25 if name.endswith("relaxed") else 1.0
+        assert torch.allclose(slow[name], share * step, rtol=1e-3, atol=1e-7), name
+    assert any(name.endswith("relaxed") and step.abs().max() > 0 for name, step in usual.items())
+
+
+def test_relaxed_weights_are_drawn_together(make_agent):
+    agent = make_agent("sac", network={"model": "approx", "relaxed_decay": 0.25})
+    weights = [w for part in agent.networks.parts.values() for w in relaxed_parameters(part)]
+    with torch.no_grad():
+        for weight in weights:
+            weight[..., 0] += 1.0
+    before = [w.clone() for w in weights]
+    agent.follow_critic()
+    assert weights
+    for old, new in zip(before, weights, strict=True):
+        mean = old.mean(-1, keepdim=True)
+        assert torch.allclose(new - mean, 0.75 * (old - mean), atol=1e-6)
 
 
 def test_noise_has_type_and_shape(dtype):

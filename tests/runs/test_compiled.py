@@ -32,7 +32,9 @@ def calls(monkeypatch):
 
 def test_it_decides_numbers_and_changes_no_older_digest():
     assert digest(config(compile=True)) != digest(config())
-    assert "compile" not in bound(config())
+    here = {"precision": "fp32", "threads": 1}
+    assert digest(config(**here)) == "d293f757a7106218"  # before there was such a setting
+    assert bound(config())["compile"] is False
     assert bound(config(compile=True))["compile"] is True
     assert bound(config(compile=True), to_play=True) == bound(config(), to_play=True)
 

@@ -21,9 +21,21 @@ class Adam:
     tensor([0.9000, 0.9000, 0.9000])
     """
 
-    def __init__(self, parameters: Iterable[Tensor], learning_rate: float):
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        learning_rate: float,
+        *,
+        slower: Iterable[Tensor] = (),
+        slower_by: float = 1.0,
+    ):
         self.parameters = list(parameters)
-        self.learning_rate = learning_rate
+        apart = {id(p) for p in slower} if slower_by != 1.0 else set()
+        rates = [learning_rate * (slower_by if id(p) in apart else 1.0) for p in self.parameters]
+        # Which parameters share a call: almost always all of them.
+        self.calls = {
+            r: [i for i, own in enumerate(rates) if own == r] for r in dict.fromkeys(rates)
+        }
         device = self.parameters[0].device
         self.count = torch.zeros((), device=device)
         self.means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
@@ -32,20 +44,26 @@ class Adam:
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor | None]) -> None:
         """One step; a parameter without a gradient stays where it is."""
-        rows = zip(self.parameters, gradients, self.means, self.squares, strict=True)
-        present = [(p, _laid_out_as(p, g), m, s) for p, g, m, s in rows if g is not None]
-        if not present:
+        rows = list(zip(self.parameters, gradients, self.means, self.squares, strict=True))
+        if all(g is None for g in gradients):
             return
         self.count += 1
-        weights, known, means, squares = (list(column) for column in zip(*present, strict=True))
+        for rate, members in self.calls.items():
+            present = [rows[i] for i in members if gradients[i] is not None]
+            if present:
+                self._call(rate, present)
+
+    def _call(self, rate: float, rows: list[Any]) -> None:
+        laid = [(p, _laid_out_as(p, g), m, s) for p, g, m, s in rows]
+        weights, known, means, squares = (list(column) for column in zip(*laid, strict=True))
         torch._fused_adam_(
             weights,
             known,
             means,
             squares,
             [],
-            [self.count] * len(present),
-            lr=self.learning_rate,
+            [self.count] * len(rows),
+            lr=rate,
             beta1=BETAS[0],
             beta2=BETAS[1],
             weight_decay=0.0,

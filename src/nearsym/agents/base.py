@@ -13,6 +13,7 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
 from nearsym.errors import UsageError
+from nearsym.layers.relaxation import relaxed_parameters
 from nearsym.networks.actor_critic import ActorCritic
 
 
@@ -78,10 +79,13 @@ class Compute:
             return encoder(obs).float()
 
 
-def adam(learning_rate: float, *modules: nn.Module) -> Adam | None:
-    """Adam over the parameters of some modules, or None where there are none to learn."""
-    parameters = [p for module in modules for p in module.parameters()]
-    return Adam(parameters, learning_rate) if parameters else None
+def adam(learning_rate: float, module: nn.Module, relaxed_rate: float = 1.0) -> Adam | None:
+    """Adam over the parameters of a module, or None where there are none to learn; relaxed weights
+    may have a rate of their own."""
+    parameters, relaxed = list(module.parameters()), relaxed_parameters(module)
+    if not parameters:
+        return None
+    return Adam(parameters, learning_rate, slower=relaxed, slower_by=relaxed_rate)
 
 
 def check_fits(name: str, module: nn.Module, saved: dict[str, Tensor]) -> None:
@@ -150,8 +154,11 @@ class Learner(Generic[Config]):
         self._followed: list[Tensor] = list(networks.critic.parameters())
         self._followers: list[Tensor] = list(self.target_critic.parameters())
         self.optimisers = {
-            name: adam(config.learning_rate, module) for name, module in networks.parts.items()
+            name: adam(config.learning_rate, module, networks.relaxed_rate)
+            for name, module in networks.parts.items()
         }
+        decays = networks.parts.values() if networks.relaxed_decay else ()
+        self._drawn_together = [w for module in decays for w in relaxed_parameters(module)]
 
     def taken(self, batch: Batch) -> Batch:
         """A batch where this learner computes, its samples moved if the model learns so."""
@@ -195,8 +202,11 @@ class Learner(Generic[Config]):
 
     @torch.no_grad()
     def follow_critic(self) -> None:
-        """Move the target critic a fraction `target_tau` towards the critic."""
+        """Move the target critic a fraction `target_tau` towards the critic, and relaxed weights
+        that are to stay together towards their means."""
         torch._foreach_lerp_(self._followers, self._followed, self.config.target_tau)
+        for w in self._drawn_together:
+            w.lerp_(w.mean(-1, keepdim=True), self.networks.relaxed_decay)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""

@@ -50,6 +50,11 @@ def relaxed_weights(module: nn.Module) -> dict[str, Tensor]:
     return {_layer_name(name): w.detach() for name, w in _named_relaxed(module)}
 
 
+def relaxed_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """All relaxed weights of a network, to learn them in another way than the rest."""
+    return [w for _, w in _named_relaxed(module)]
+
+
 def spread_penalty(module: nn.Module) -> Float[Tensor, ""]:
     """Σ over all relaxed weights of (w − mean of w over the elements)²; 0 if there are none.
 

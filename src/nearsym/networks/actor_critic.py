@@ -32,6 +32,10 @@ class ActorCritic:
     """How the samples of a batch are moved before they are learned from; None leaves them."""
     mirror_strength: float = 0.0
     """Weight of ‖gπ(s) − π(gs)‖² in the actor's loss."""
+    relaxed_rate: float = 1.0
+    """Learning rate of relaxed weights, relative to that of all others."""
+    relaxed_decay: float = 0.0
+    """Share of the distance to their mean that relaxed weights lose in an update."""
 
     @property
     def parts(self) -> dict[str, nn.Module]:

@@ -58,6 +58,10 @@ class NetworkConfig:
     """Width of the encoding of a window of days."""
     spread_strength: float = 0.0
     """Penalty on the spread of relaxed weights."""
+    relaxed_rate: float = 1.0
+    """Learning rate of relaxed weights, relative to that of all others."""
+    relaxed_decay: float = 0.0
+    """Share of the distance to their mean that relaxed weights lose in an update."""
     mirror_strength: float = 1.0
     """Weight of the loss that pulls π(gs) to gπ(s), for the model mirror."""
     rpp_actor: tuple[float, float] = (1e-6, 1e-6)
@@ -121,6 +125,8 @@ def build_actor_critic(
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
         moves=_moves(symmetry, config.model),
         mirror_strength=config.mirror_strength if config.model == "mirror" else 0.0,
+        relaxed_rate=config.relaxed_rate,
+        relaxed_decay=config.relaxed_decay,
     )
 
 

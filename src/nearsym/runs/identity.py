@@ -9,6 +9,14 @@ from nearsym.runs.config import RunConfig, to_plain
 UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("training", "replay"))
 """A run may grow, and where and how often it is kept changes no number."""
 
+LATER = {
+    ("", "compile"): False,
+    ("network", "relaxed_rate"): 1.0,
+    ("network", "relaxed_decay"): 0.0,
+}
+"""Settings that came later: where they have no effect a digest leaves them out, so that runs which
+were made without them keep their names."""
+
 MACHINE = ("threads", "precision", "device", "compile")
 
 
@@ -17,8 +25,6 @@ def decisive(config: RunConfig) -> dict[str, Any]:
     plain = to_plain(config)
     for section, name in UNDECISIVE:
         del plain[section][name]
-    if not config.compile:  # as in versions that had no such setting
-        del plain["compile"]
     return plain
 
 
@@ -30,7 +36,12 @@ def digest(config: RunConfig) -> str:
     >>> digest(short) == digest(long) != digest(configure("craft", preset="smoke", seed=1))
     True
     """
-    text = json.dumps(decisive(config), sort_keys=True)
+    plain = decisive(config)
+    for (section, name), without_effect in LATER.items():
+        place = plain[section] if section else plain
+        if place[name] == without_effect:
+            del place[name]
+    text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -34,6 +34,8 @@ LIMITS: dict[str, dict[str, tuple[float, float]]] = {
         "waist": (1, 65_536),
         "window_features": (1, 65_536),
         "spread_strength": (0.0, 1e6),
+        "relaxed_rate": (0.0, 100.0),
+        "relaxed_decay": (0.0, 1.0),
         "mirror_strength": (0.0, 1e6),
         "rpp_actor": (0.0, 1e6),
         "rpp_critic": (0.0, 1e6),
