@@ -105,13 +105,13 @@ def build_actor_critic(
         # The encoder of a window ends in invariants: the heads are plain.
         kit, action = make_kit("none", trivial()), symmetry.actions * trivial_of(trivial())
     else:
-        kit, action = _kit(symmetry, config), symmetry.action
+        kit, action = build_kit(symmetry, config), symmetry.action
     if not kit.restrict(action).is_signed_permutation:
         raise UsageError(
             f"The actors end in a tanh, which commutes only with signed permutations of the "
             f"action, not with {action}. Choose other action coordinates."
         )
-    encoder = _encoder(kit, symmetry, obs_shape, config)
+    encoder = build_encoder(kit, symmetry, obs_shape, config)
     hidden = narrowed(config.hidden, kit.group, 8)
     inputs = (encoder.features, config.waist)
     actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, action)
@@ -134,7 +134,8 @@ def _moves(symmetry: Symmetry | TimeSymmetry, model: str) -> RandomMoves | None:
     return RandomMoves(symmetry) if model in TAUGHT and isinstance(symmetry, Symmetry) else None
 
 
-def _kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
+def build_kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
+    """Makers of the layers of a model."""
     return make_kit(
         config.heads,
         symmetry.group,
@@ -157,9 +158,10 @@ def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
     return max(exact // multiple * multiple, min(exact, multiple), 1)
 
 
-def _encoder(
+def build_encoder(
     kit: Kit, symmetry: Symmetry | TimeSymmetry, obs_shape: tuple[int, ...], config: NetworkConfig
 ) -> PixelEncoder | VectorEncoder | SiTEncoder | TemporalEncoder | FlatEncoder:
+    """Observations of this shape to features."""
     if isinstance(symmetry, TimeSymmetry):
         return window_encoder(
             config.model,

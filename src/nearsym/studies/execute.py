@@ -84,7 +84,7 @@ def run_study(
     `workers` processes make them, by default one for each core. With `cluster` ('auto' or an
     address) they are tasks of Ray, each with one CPU and so many `gpus`, and `out` has to be on
     storage that all machines see. A run that dies is resumed, up to `retries` times in a row
-    a new checkpoint. `progress=True` shows on standard error how far they are. Where
+    without a new checkpoint. `progress=True` shows on standard error how far they are. Where
     `stop_requested` says yes, all runs save themselves and `Interrupted` is raised; the same call
     goes on.
 

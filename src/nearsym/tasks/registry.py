@@ -12,6 +12,7 @@ import gymnasium
 from gymnasium.envs.registration import ENV_ID_RE
 
 from nearsym.errors import UsageError, unknown_name
+from nearsym.groups.space import declare_on_space
 from nearsym.groups.symmetry import TIME_KINDS, Symmetry
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.task import OBSERVATIONS, ControlTask
@@ -89,6 +90,10 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     >>> make("cartpole-swingup", variant="gravity", obs="state").observation_space.shape
     (5,)
     """
+    return declare_on_space(_made(task, options))
+
+
+def _made(task: str | Factory, options: dict[str, Any]) -> gymnasium.Env:
     if not isinstance(task, str):
         return from_factory(_checked_factory(task), **options)
     name = plain_name(task)
