@@ -12,6 +12,7 @@ from nearsym.groups.group import FiniteGroup
 from nearsym.layers.actions import on_features
 from nearsym.layers.checks import check_group, check_last, check_relaxation, check_whole
 from nearsym.layers.constant import Constant
+from nearsym.layers.fourier import fourier_blocks
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import mix_outputs, scale_inputs, start_equal
 
@@ -29,7 +30,8 @@ class GroupLinear(nn.Module):
 
     Where every element is its own inverse (trivial, D_1, D_2, products of C_2) the convolution is
     |G| small products in the Fourier basis, 1/|G| of the work of the dense matrix. There
-    `filters` holds ψ in that (orthonormal) basis; `over_elements` gives ψ itself.
+    `filters` holds ψ in that (orthonormal) basis; `over_elements` gives ψ itself. Of other groups
+    whose irreducible representations are real (D_n) only the product is made in blocks.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> GroupLinear(dihedral(2), 8, 16, relaxed=True)
@@ -66,6 +68,7 @@ class GroupLinear(nn.Module):
         signs = None if table is None else torch.tensor(table, dtype=torch.get_default_dtype())
         self.register_buffer("signs", signs, persistent=False)  # (character, element)
         self.back = None if table is None else Constant(table.T / len(table) ** 0.5)
+        self.blocks = fourier_blocks(group) if table is None else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -80,7 +83,7 @@ class GroupLinear(nn.Module):
     ) -> Float[Tensor, "*batch group out_channels"]:
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
         n, count = self.group.order, len(self.filters)
-        if self.relaxed is None or (count == 1 and self.signs is not None):
+        if self.relaxed is None or (count == 1 and self._in_blocks):
             filters = self.filters.view(n, self.in_channels, self.out_channels)
             return self._convolve(x, filters, self.relaxed, self.bias)
         filters = self.filters.view(count, n, self.in_channels, self.out_channels)
@@ -91,6 +94,10 @@ class GroupLinear(nn.Module):
         y = mix_outputs(self._convolve(x, stacked), self.relaxed)
         return y if self.bias is None else y + self.bias
 
+    @property
+    def _in_blocks(self) -> bool:
+        return self.signs is not None or self.blocks is not None
+
     def _convolve(
         self,
         x: Tensor,
@@ -99,8 +106,8 @@ class GroupLinear(nn.Module):
         bias: Tensor | None = None,
     ) -> Tensor:
         """Σ_h ψ(g⁻¹h) x[h] + b with stored filters of shape (group, in, out)."""
-        if self.signs is not None and self.group.order > 1:
-            y = self._by_characters(x, filters, relaxed)
+        if self._in_blocks and self.group.order > 1:
+            y = self._by_blocks(x, filters, relaxed)
             return y if bias is None else y + bias
         if relaxed is not None:  # the trivial group: one weight
             x = x * relaxed
@@ -113,24 +120,28 @@ class GroupLinear(nn.Module):
             y = torch.addmm(bias if n == 1 else bias.repeat(n), rows, matrix)
         return y.reshape(*x.shape[:-1], width)
 
-    def _by_characters(self, x: Tensor, filters: Tensor, relaxed: Tensor | None) -> Tensor:
-        """The convolution as one product for each character.
+    def _by_blocks(self, x: Tensor, filters: Tensor, relaxed: Tensor | None) -> Tensor:
+        """The convolution as one product for each character, or for each larger block.
 
         The relaxed weights of a single filter cost nothing here: they are factors of the transform
         of x or of y. In memory the group comes first, so that both transforms are plain matrix
         products; one layer leaves it so for the next.
         """
-        assert self.signs is not None
-        assert self.back is not None
         n = self.group.order
-        into, outof = self.signs, self.back()  # (character, element) and its inverse, up to 1/√|G|
+        if self.blocks is None:
+            assert self.signs is not None
+            assert self.back is not None
+            into, outof = self.signs, self.back()  # (character, element), its inverse up to 1/√|G|
+        else:
+            into, outof = self.blocks.into(), self.blocks.outof()
         if relaxed is not None and self.relax == "input":
             into = into * relaxed
         elif relaxed is not None:
             outof = outof * relaxed.t()
         by_element = x.movedim(-2, 0)
         x_hat = torch.mm(into, by_element.reshape(n, -1)).reshape(n, -1, x.shape[-1])
-        y_hat = torch.bmm(x_hat, filters)
+        product = torch.bmm if self.blocks is None else self.blocks.product
+        y_hat = product(x_hat, filters)
         y = torch.mm(outof, y_hat.reshape(n, -1))
         return y.reshape(*by_element.shape[:-1], filters.shape[-1]).movedim(0, -2)
 

@@ -25,8 +25,8 @@ RECORDED: Mapping[Kind, float] = {
 """Frames a second of one core, of the model approx. Laptop: measured over some thousand frames of
 processor time; paper: from 28,500 frames an hour on two cores."""
 OF_MODELS = {
-    "sac": {"none": 0.6, "exact": 0.9, "rpp": 1.6, "augment": 0.7},
-    "drqv2": {"none": 0.9, "exact": 0.95, "rpp": 1.3, "sit": 2.2, "augment": 0.8},
+    "sac": {"none": 0.6, "exact": 0.9, "rpp": 1.6, "augment": 0.7, "mirror": 0.8},
+    "drqv2": {"none": 0.9, "exact": 0.95, "rpp": 1.3, "sit": 2.2, "augment": 0.8, "mirror": 0.9},
 }
 """Time that a frame takes beside approx, by agent; measured on the laptop preset."""
 SLOWEST = min(RECORDED.values())

@@ -23,7 +23,7 @@ LENGTHS = ("frames", "eval_every", "eval_episodes", "checkpoint_every", "replay"
 """Settings that change no number at a given frame."""
 TRADING = "trading"
 """The task with portfolios instead of worlds, and symmetries of time instead of elements."""
-MODELS = ("none", "exact", "approx", "rpp", "sit", "augment")
+MODELS = ("none", "exact", "approx", "rpp", "sit", "augment", "mirror")
 """The order in which models stand in tables."""
 
 

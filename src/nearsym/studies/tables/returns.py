@@ -21,7 +21,7 @@ from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.strength import ORIGINAL
 
-PAIRED = ("approx", "exact", "none", "rpp", "augment", "sit")
+PAIRED = ("approx", "exact", "none", "rpp", "augment", "mirror", "sit")
 """The first of two models is compared with the second."""
 
 

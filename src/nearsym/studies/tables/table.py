@@ -77,10 +77,12 @@ class Table:
 
     def _digits(self, column: str) -> int | None:
         """Decimal places of a column's means and intervals; None for three significant digits."""
-        cells = [row.get(column) for row in self.rows]
-        sizes = [abs(cell.value) for cell in cells if isinstance(cell, Measured)]
-        largest = max((size for size in sizes if math.isfinite(size)), default=0.0)
-        return 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 0.01 else None
+        cells = [cell for row in self.rows if isinstance(cell := row.get(column), Measured)]
+        sizes = [abs(value) for cell in cells for value in (cell.value, *(cell.ci95 or ()))]
+        largest = max((abs(cell.value) for cell in cells if math.isfinite(cell.value)), default=0.0)
+        if largest >= 0.1:
+            return 0 if largest >= 100 else 1 if largest >= 10 else 2
+        return 3 if max(filter(math.isfinite, sizes), default=0.0) >= 0.0005 else None
 
 
 def _text(cell: Cell, digits: int | None) -> str:

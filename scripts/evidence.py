@@ -1,0 +1,73 @@
+"""Fill the tables and figures of docs/evidence.md from docs/results/*.jsonl.
+
+    python scripts/evidence.py                              what the page shows, from what is there
+    python scripts/evidence.py keep NAME results.jsonl      first put results of a study there
+
+Results are kept with five digits and the ε that audits have measured.
+"""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nearsym.studies.charts.all import charts_of
+from nearsym.studies.claims.judge import judge
+from nearsym.studies.figures import draw_charts
+from nearsym.studies.results import RunResult, read_results, write_results
+from nearsym.studies.sweeps import with_epsilons
+from nearsym.studies.tables.all import tables_of
+from nearsym.studies.tables.verdicts import verdicts
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "evidence.md"
+BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+FIGURES = ("sweeps", "regret")
+"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png."""
+DIGITS = 5
+
+
+def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
+    """All results that the project keeps."""
+    return [run for path in sorted(folder.glob("*.jsonl")) for run in read_results(path)]
+
+
+def filled(page: str, results: list[RunResult]) -> str:
+    """The page with its tables as the results have them."""
+    tables = {table.name: table for table in tables_of(results)}
+    tables["claims"] = verdicts(judge(results))
+    return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
+
+
+def keep(name: str, source: Path) -> None:
+    """Put results into the docs, rounded."""
+    runs = [_rounded(run) for run in with_epsilons(read_results(source))]
+    write_results(DOCS / "results" / f"{name}.jsonl", runs)
+
+
+def _rounded(run: RunResult) -> RunResult:
+    return replace(run, returns=_short(run.returns), relaxed=_short(run.relaxed))
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _short(inner) for name, inner in value.items()}
+    return [_short(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def main(words: list[str]) -> None:
+    if words:
+        _, name, source = words
+        keep(name, Path(source))
+    results = kept_results()
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), results), "utf-8")
+    for name in FIGURES:
+        charts = charts_of(results, [name])
+        draw_charts(charts).savefig(DOCS / "images" / f"evidence-{name}.png", dpi=150)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,28 @@
+"""The page of evidence shows what the kept results say."""
+
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def script():
+    spec = importlib.util.spec_from_file_location("evidence", ROOT / "scripts" / "evidence.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_its_tables_are_those_of_the_results():
+    evidence = script()
+    page = evidence.PAGE.read_text("utf-8")
+    assert evidence.BLOCK.search(page)
+    assert evidence.filled(page, evidence.kept_results()) == page
+
+
+def test_reported_seeds_are_others_than_those_of_the_presets():
+    assert min(run.seed for run in script().kept_results()) >= 100
+
+
+def test_rounding_keeps_five_digits():
+    assert script()._short({"a": [1.23456789, 2]}) == {"a": [1.2346, 2]}
