@@ -19,8 +19,9 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
+from nearsym.tasks.trading.judgement import Jumps, Late
 from nearsym.tasks.trading.ledger import fill_orders
-from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
+from nearsym.tasks.trading.prices import EMBEDDED, PriceTable, load_prices
 from nearsym.tasks.trading.rules import check_entry, check_options, usable_days
 from nearsym.tasks.trading.split import Part, Split, as_split
 from nearsym.training.random_state import check_packed, pack_generator, unpack_generator

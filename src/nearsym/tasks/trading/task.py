@@ -12,8 +12,9 @@ from nearsym.groups.symmetry import TIME_KINDS
 from nearsym.tasks.task import Noise, Part, Playing, Policy, Settings, Traits, play, returns_of
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv, make_trading
+from nearsym.tasks.trading.judgement import Jumps, Late
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
-from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable
+from nearsym.tasks.trading.prices import EMBEDDED, PriceTable
 from nearsym.training.evaluate import Episode
 
 
