@@ -24,7 +24,7 @@ from nearsym.studies.tables.returns import (
 )
 from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table, said_of
-from nearsym.studies.tables.trading import trading
+from nearsym.studies.tables.trading import months, trading
 from nearsym.studies.tables.verdicts import verdicts
 from study_results import made
 
@@ -215,6 +215,15 @@ def test_trading_equals_a_direct_computation():
     assert rows["uniform"]["paper: Sharpe"] == {"value": 0.71, "half": None}
     assert rows["index (^GSPC)"]["paper: return"] == {"value": 7.7, "half": None}
     assert "paper: value" not in rows["none, mean policy"]
+
+
+def test_months_are_those_of_a_tear_sheet():
+    details = {"dates": ["2020-12-31", "2021-01-04", "2021-01-29", "2021-02-01"]}
+    details["value"] = [[100, 120, 110, 121], [100, 100, 110, 99]]
+    (table,) = months([made("none", 0, task="trading", obs=None, details=details)])
+    first, second = table.as_json()
+    assert (first["year"], first["Dec"]) == ("2020", 0)
+    assert second == {"portfolio": "none", "year": "2021", "Jan": 10, "Feb": 0}
 
 
 def test_regret_has_a_row_for_each_world_and_for_all():

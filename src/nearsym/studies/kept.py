@@ -22,8 +22,10 @@ from nearsym.tasks.trading.task import TradingTask
 from nearsym.training.evaluate import rollouts
 
 OF_EVERY_TASK = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
-OF_EVERY_TASK |= {"checkpoint", "run", "video"}
+OF_EVERY_TASK |= {"checkpoint", "run", "video", "files"}
 """What an evaluation tells of every task; the rest are details of one."""
+DIGITS = {"value": 0, "costs": 2, "turnover": 4, "exposure": 4, "weights": 4}
+"""Of daily records."""
 
 
 def result_of(
@@ -98,7 +100,7 @@ def _details(task: Task, found: dict[str, Any], episodes: int) -> dict[str, Any]
     """What the task told beside the returns. Daily values in whole units of money and fees in
     hundredths keep the file small."""
     details = {name: value for name, value in found.items() if name not in OF_EVERY_TASK}
-    for name, digits in (("value", 0), ("costs", 2)):
+    for name, digits in DIGITS.items():
         if name in details:
             details[name] = np.round(details[name], digits).tolist()
     if isinstance(task, TradingTask) and episodes:

@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "regret": ("Regret", ("regret", "sweeps"), ("regret", "sweeps")),
     "curves": ("Learning curves", ("curves", "profiles"), ("end", "area", "differences")),
     "final": ("Tests of the best checkpoint", (), ("final", "noise", "noise-trained")),
-    "trading": ("Trading", ("trading", "trading-weights"), ("trading",)),
+    "trading": ("Trading", ("trading", "trading-weights"), ("trading", "months")),
     "weights": ("Relaxed weights", ("weights",), ("spread",)),
     "settings": ("Settings", (), ("rpp-tau", "settings")),
     "all": ("All worlds together", (), ("aggregates",)),
@@ -58,6 +58,7 @@ TITLES = {
     "wall-clock": "Time per frame",
     "time to return": "Time to a given return",
     "trading": "Portfolios",
+    "months": "Monthly returns",
 }
 """What tables are called; others by their names."""
 

@@ -19,7 +19,7 @@ from nearsym.studies.tables.returns import (
 )
 from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table
-from nearsym.studies.tables.trading import trading
+from nearsym.studies.tables.trading import months, trading
 
 TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "runs": what_was_run,
@@ -32,6 +32,7 @@ TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "settings": settings,
     "rpp-tau": tau_sweep,
     "trading": trading,
+    "months": months,
     "regret": regrets,
     "aggregates": aggregates,
     "sweeps": strengths,
@@ -49,7 +50,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "weights": ("spread",),
     "rpp-tau": ("rpp-tau",),
     "tasks": ("tasks",),
-    "trading": ("trading",),
+    "trading": ("trading", "months"),
     "parameters": ("parameters",),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "aggregates", "end", "settings"),

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from nearsym.studies.claims.portfolios import figure_of
 from nearsym.studies.paper import TABLE_2, TABLE_2_SOURCE
 from nearsym.studies.results import RunResult
@@ -10,6 +12,7 @@ from nearsym.studies.scores import by_seed
 from nearsym.studies.selection import TRADING, by_arm, by_world
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.trading.tear_sheet import MONTHS, monthly_returns
 
 FIGURES = {
     "final_value": ("final value (mm)", 1e-6),
@@ -39,6 +42,28 @@ def trading(results: list[RunResult]) -> list[Table]:
         "another test period."
     )
     return tabled("trading", about, rows)
+
+
+def months(results: list[RunResult]) -> list[Table]:
+    """The return of every calendar month, as a tear sheet has it."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
+        if world.task != TRADING or not told:
+            continue
+        for arm, some in by_arm(told).items():
+            rows += _months(arm, some)
+    about = "Return of each month in per cent, mean of the sampled episodes and of the runs."
+    return tabled("months", about, rows)
+
+
+def _months(arm: str, runs: Sequence[RunResult]) -> list[dict[str, Cell]]:
+    by_year: dict[int, dict[str, Cell]] = {}
+    values = np.mean([np.mean(run.details["value"], axis=0) for run in runs], axis=0)
+    for (year, month), change in monthly_returns(runs[0].details["dates"], values).items():
+        row = by_year.setdefault(year, {"portfolio": arm, "year": str(year)})
+        row[MONTHS[month - 1]] = 100 * change
+    return list(by_year.values())
 
 
 def _row(arm: str, policy: str, place: int, runs: Sequence[RunResult]) -> dict[str, Cell]:

@@ -6,28 +6,22 @@ close of day t + 1, and the reward is the change of the portfolio's value in per
 starting cash.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
-from nearsym.tasks.trading.judgement import Jumps, Late
 from nearsym.tasks.trading.ledger import fill_orders
-from nearsym.tasks.trading.prices import EMBEDDED, PriceTable, load_prices
+from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.rules import check_entry, check_options, usable_days
-from nearsym.tasks.trading.split import Part, Split, as_split
+from nearsym.tasks.trading.split import Part, Split
 from nearsym.training.random_state import check_packed, pack_generator, unpack_generator
 
-ENV_ID = "nearsym/trading-v0"
-"""Its name in Gymnasium; `tasks/registry.py` registers it."""
 _PERCENT = 100.0
 
 
@@ -47,6 +41,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
     Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
     is filled. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part truncates; nothing
     terminates.
+
+    `first_day` and `last_day` (the day after the last) limit the days of the part that are traded.
 
     `info` carries `value`, `cash`, `shares`, `costs` and `turnover` (traded money over value) of
     the step and the `date` that the observation ends on.
@@ -71,6 +67,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         episode_days: int | None = None,
         reward_scale: float = 1.0,
         foresight: bool = False,
+        first_day: str | None = None,
+        last_day: str | None = None,
     ):
         check_options(table, window, fill, cost, max_shares, cash, reward_scale)
         self.table = table
@@ -91,7 +89,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
 
         market = market_features(table, split, indicators=indicators, foresight=foresight)
         self._first, self._last = usable_days(
-            table, split, part, market.first + window - 1, episode_days
+            table, split, part, market.first + window - 1, episode_days, (first_day, last_day)
         )
         self._iso_dates = [str(day) for day in table.dates]
         stocks = len(table.tickers)
@@ -233,53 +231,3 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
             "turnover": turnover,
             "date": self._iso_dates[self._day],
         }
-
-
-def make_trading(
-    *,
-    data: str | Path | PriceTable = EMBEDDED,
-    part: Part = "train",
-    split: Split | str | None = None,
-    symmetry: Literal["T", "ST"] = "T",
-    tickers: Sequence[str] | None = None,
-    start: str | None = None,
-    end: str | None = None,
-    late: Late = "refuse",
-    jumps: Jumps = "refuse",
-    **options: Any,
-) -> TradingEnv:
-    """The trading task on embedded data, a file or a `PriceTable`.
-
-    `split` holds the dates that divide the data (the paper's by default; text as in
-    `Split.parse`), `part` is the one to trade in. `tickers`, `start`, `end`, `late`, `jumps` as in
-    `load_prices`; the other
-    options are those of `TradingEnv`.
-    """
-    known = _option_names()
-    for name in options:
-        if name not in known:
-            raise unknown_name("option of trading", name, known)
-    loading: dict[str, Any] = {
-        "tickers": tickers,
-        "start": start,
-        "end": end,
-        "late": late,
-        "jumps": jumps,
-    }
-    table = load_prices(data, **loading)
-    env = TradingEnv(table, as_split(split), part, symmetry=symmetry, **options)
-    chosen = {"data": data, "part": part, "split": split, "symmetry": symmetry}
-    env.spec = EnvSpec(
-        ENV_ID,
-        "nearsym.tasks.trading.environment:make_trading",
-        kwargs={**chosen, **loading, **options},
-    )
-    return env
-
-
-def _option_names() -> list[str]:
-    named = [
-        *inspect.signature(make_trading).parameters,
-        *inspect.signature(TradingEnv).parameters,
-    ]
-    return [name for name in named if name not in ("options", "table")]

@@ -27,6 +27,10 @@ class Track:
     """n + 1 fees, each paid in the step that ends on its day; the first is 0."""
     turnover: np.ndarray
     """n + 1 fractions: money traded in the step over the value before it; the first is 0."""
+    cash: np.ndarray | None = None
+    """n + 1 amounts that are not invested, where it is known."""
+    shares: np.ndarray | None = None
+    """(n + 1, tickers) holdings, where they are known."""
 
     @classmethod
     def from_infos(cls, name: str, infos: Sequence[Mapping[str, Any]]) -> "Track":
@@ -37,7 +41,14 @@ class Track:
             np.array([info["value"] for info in infos], dtype=np.float64),
             np.array([info["costs"] for info in infos], dtype=np.float64),
             np.array([info["turnover"] for info in infos], dtype=np.float64),
+            np.array([info["cash"] for info in infos], dtype=np.float64),
+            np.array([info["shares"] for info in infos], dtype=np.float64),
         )
+
+    @property
+    def exposure(self) -> np.ndarray:
+        """The invested share of the value, day by day; all of it where cash is not known."""
+        return np.ones_like(self.value) if self.cash is None else 1 - self.cash / self.value
 
 
 @dataclass(frozen=True)

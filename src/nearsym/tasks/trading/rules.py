@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearsym.errors import UsageError, shown, unknown_name
+from nearsym.tasks.trading.days import row_of
 from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.split import Part, Split
 
@@ -14,15 +15,24 @@ LARGEST_ORDER = 10**9
 
 
 def usable_days(
-    table: PriceTable, split: Split, part: Part, needed: int, episode_days: int | None
+    table: PriceTable,
+    split: Split,
+    part: Part,
+    needed: int,
+    episode_days: int | None,
+    limits: tuple[str | None, str | None] = (None, None),
 ) -> tuple[int, int]:
-    """First and last day of a part that have a full window of existing indicators."""
+    """First and last day of a part, within limits, that have a full window of indicators."""
     days = split.days(table, part)
-    first, last = max(days.start, needed), days.stop - 1
+    low, high = limits
+    start = days.start if low is None else max(days.start, row_of(table.dates, low))
+    stop = days.stop if high is None else min(days.stop, row_of(table.dates, high))
+    first, last = max(start, needed), stop - 1
     shortest = 1 if episode_days is None else episode_days
     if shortest < 1 or last - first < shortest:
+        within = "" if limits == (None, None) else f", from {low or '…'} to {high or '…'},"
         raise UsageError(
-            f"The {part} part of {split} has {max(last - first, 0)} trading steps in "
+            f"The {part} part of {split}{within} has {max(last - first, 0)} trading steps in "
             f"{table.source} once the window and the indicators are filled ({needed} days); "
             f"an episode needs {shortest} (at least 1). Choose other dates or a shorter episode."
         )
