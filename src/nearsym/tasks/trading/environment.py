@@ -12,11 +12,11 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
-from nearsym.tasks.trading.ledger import fill_orders
+from nearsym.tasks.trading.ledger import ACCOUNTINGS
 from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.rules import check_entry, check_options, usable_days
 from nearsym.tasks.trading.split import Part, Split
@@ -38,9 +38,9 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
     Holdings and cash in the window are those of each past day, as they were before its trade; days
     before the episode show the starting cash. All features lie in [−10, 10].
 
-    Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
-    is filled. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part truncates; nothing
-    terminates.
+    Action: [−1, 1]^N, times `max_shares`, in whole shares; `ledger.py` says what is filled, in
+    one of two ways of `accounting`. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part
+    truncates; nothing terminates.
 
     `first_day` and `last_day` (the day after the last) limit the days of the part that are traded.
 
@@ -69,13 +69,18 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         foresight: bool = False,
         first_day: str | None = None,
         last_day: str | None = None,
+        accounting: Literal["fair", "finrl"] = "fair",
     ):
+        if accounting not in ACCOUNTINGS:
+            raise unknown_name("accounting", accounting, ACCOUNTINGS)
         check_options(table, window, fill, cost, max_shares, cash, reward_scale)
         self.table = table
         self.split = split
         self.part = part
         self.window = window
         self.fill = fill
+        self.accounting = accounting
+        self._whole, self._fill = ACCOUNTINGS[accounting]
         self.cost = cost
         self.max_shares = max_shares
         self.initial_cash = float(cash)
@@ -135,7 +140,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         tomorrow = self._day + 1
         at_close = self.fill == "close"
         prices = self.table.close[self._day] if at_close else self.table.bar("open")[tomorrow]
-        filled = fill_orders(self._cash, self._shares, orders, prices, self.cost)
+        filled = self._fill(self._cash, self._shares, orders, prices, self.cost)
         before = self._value
         self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
         self._settle()
@@ -204,7 +209,7 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
             )
         if largest > 1.0:  # by rounding
             action = action.clip(-1.0, 1.0)
-        return np.rint(action * self.max_shares)
+        return self._whole(action * self.max_shares)
 
     def _settle(self) -> None:
         """Value the portfolio at the day's close and write its features into the day's row."""

@@ -14,6 +14,10 @@ LARGEST_ORDER = 10**9
 """Shares in an order: holdings are counted in float64, exact up to 2⁵³."""
 
 
+ROUNDING = 1e-6
+"""Cash that adding up may leave below 0."""
+
+
 def usable_days(
     table: PriceTable,
     split: Split,
@@ -84,7 +88,8 @@ def check_entry(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> 
             f"A trading state needs {name!r} of shape {shape}, got {arrived}. "
             "Was it taken from an environment with other tickers or another window?"
         )
-    if not np.isfinite(given).all() or (given < 0).any():
+    least = -ROUNDING if name == "cash" else 0
+    if not np.isfinite(given).all() or (given < least).any():
         raise UsageError(
             f"A trading state has {name!r} that are finite and not negative, got {given}. "
             "Nothing was changed."

@@ -50,6 +50,8 @@ class TradingTask:
     """what an episode starts with"""
     fill: Literal["close", "next_open"] = "close"
     """fill orders at the close that is shown, or at the next_open"""
+    accounting: Literal["fair", "finrl"] = "fair"
+    """when cash is short, scale all buys alike (fair), or serve the largest first as FinRL does"""
     late: Late = "refuse"
     """refuse or drop tickers that start late"""
     jumps: Jumps = "refuse"
@@ -107,6 +109,7 @@ class TradingTask:
             "late": self.late,
             "jumps": self.jumps,
             "fill": self.fill,
+            "accounting": self.accounting,
             "cost": self.cost,
             "cash": self.cash,
             "max_shares": self.max_shares,
