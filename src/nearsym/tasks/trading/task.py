@@ -143,7 +143,8 @@ class TradingTask:
                 "random_steps": 1000,
             },
             "network": {
-                "hidden": 128 if model == "none" else 64,
+                "hidden": 128,  # of none; symmetric models get as many parameters
+                "window_heads": "conv",
                 "waist": None,
                 "actor_depth": 0,
                 "critic_depth": 1,
