@@ -71,7 +71,8 @@ def test_portfolios(found):
         assert len(run.details["value"]) == len(run.evaluations["clean"]) == 2
         assert len(run.details["value"][0]) == len(run.details["dates"])
         assert run.details["metrics"][0]["name"] == "approx T, sampled"
-        assert run.details["random"]["runs"] == 2
+        assert run.details["random"]["runs"] == 100
+        assert list(run.details["null"]) == ["random fixed portfolios", "random orders"]
 
 
 def test_parameters_without_training(found):

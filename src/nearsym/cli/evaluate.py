@@ -17,6 +17,10 @@ PARTS = {
     "test": "TEST part, where nothing may be chosen, or the next result is flattered:",
 }
 """What is said of the days that were traded on."""
+CAUTION = (
+    "p: how probable it is that chance (random fixed portfolios, random orders) does at least as "
+    "well. Of twenty results without skill one has p below 0.05."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +161,8 @@ def show(result: dict[str, Any]) -> None:
         from nearsym.tasks.trading.portfolio import markdown_table
 
         print(f"{PARTS[result['part']]} {result['dates'][0]} to {result['dates'][-1]}.\n")
-        print(markdown_table(result["metrics"]))
+        null = [found["row"] for found in result["null"].values()]
+        print(markdown_table([*result["metrics"], *null]))
+        print(f"\n{CAUTION}")
         if result["files"]:
             print(f"\nWritten: {', '.join(result['files'])}")

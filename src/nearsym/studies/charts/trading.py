@@ -7,6 +7,7 @@ import numpy as np
 
 from nearsym.layers.scale import SCALES
 from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.luck import nulls_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
 from nearsym.studies.selection import TRADING, by_arm, by_world
@@ -94,11 +95,15 @@ def _daily(
 
 
 def _beside(run: RunResult, days: np.ndarray) -> list[Line]:
-    """The first and the last baseline, uniform holding and the index."""
+    """The first and the last baseline, uniform holding and the index; then what chance does."""
     values = run.details.get("baselines", {})
     names = list(dict.fromkeys([*list(values)[:1], *list(values)[-1:]]))
     x = tuple(map(float, range(len(days))))
-    return [Line(n, x, tuple((1e-6 * np.asarray(values[n])[days]).tolist())) for n in names]
+    lines = [Line(n, x, tuple((1e-6 * np.asarray(values[n])[days]).tolist())) for n in names]
+    for name, null in nulls_of([run]).items():
+        low, middle, high = (1e-6 * np.asarray(null["band"])[:, days]).tolist()
+        lines.append(Line(f"{name} (5 to 95 %)", x, tuple(middle), tuple(low), tuple(high)))
+    return lines
 
 
 def _holdings(

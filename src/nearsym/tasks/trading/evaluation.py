@@ -7,6 +7,7 @@ import numpy as np
 
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv
+from nearsym.tasks.trading.null import Null, null_distributions
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
 
 
@@ -21,19 +22,21 @@ class Portfolios:
     """Episodes in which the policy was sampled."""
     mean_policy: Track
     baselines: list[Track]
+    nulls: list[Null]
+    """What chance makes of the same market."""
 
     @classmethod
     def beside(
         cls, market: TradingEnv, name: str, sampled: list[Track], mean_policy: Track
     ) -> "Portfolios":
-        """With the baselines that obey the same rules over the same days."""
+        """With the baselines and the null, which obey the same rules over the same days."""
         rules: dict[str, Any] = {
             "cash": market.initial_cash,
             "cost": market.cost,
             "fill": market.fill,
         }
         found = baseline_tracks(market.table, market.split, market.days, **rules)
-        return cls(market, name, sampled, mean_policy, found)
+        return cls(market, name, sampled, mean_policy, found, null_distributions(market))
 
     @property
     def tracks(self) -> dict[str, list[Track]]:
@@ -50,6 +53,8 @@ class Portfolios:
             summary_row(name, [metrics(track) for track in tracks])
             for name, tracks in self.tracks.items()
         ]
+        for row in rows:
+            row["chance"] = {null.name: null.chances(row) for null in self.nulls}
         return {
             "part": self.market.part,
             "tickers": list(self.market.table.tickers),
@@ -61,6 +66,7 @@ class Portfolios:
             "weights": _rounded(self._weights()),
             "baselines": {track.name: _rounded(track.value, 2) for track in self.baselines},
             "metrics": rows,
+            "null": {null.name: null.as_json() for null in self.nulls},
         }
 
     def _weights(self) -> np.ndarray:

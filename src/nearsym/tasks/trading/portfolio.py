@@ -113,18 +113,32 @@ _COLUMNS = {
 }
 
 
+_CHANCES = {"final_value": "p of the value", "sharpe_mean_over_std": "p of the Sharpe"}
+
+
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows for people, `mean ± half of the 95 % interval` where there are several runs."""
-    titles = ["portfolio", *(title for title, _, _ in _COLUMNS.values())]
-    lines = [_line(titles), _line(["---"] + ["---:"] * len(_COLUMNS))]
+    """The rows for people: `mean ± half of the 95 % interval` where there are several runs, `mean
+    (5 to 95 %)` for what chance does, and how probable a result is by chance, where that is known:
+    the larger of the probabilities under each kind of it."""
+    judged = _CHANCES if any("chance" in row for row in rows) else {}
+    titles = ["portfolio", *(title for title, _, _ in _COLUMNS.values()), *judged.values()]
+    lines = [_line(titles), _line(["---"] + ["---:"] * (len(titles) - 1))]
     for row in rows:
         cells = [_cell(row[name], scale, digits) for name, (_, scale, digits) in _COLUMNS.items()]
+        cells += [_chance(row, name) for name in judged]
         lines.append(_line([str(row["name"]), *cells]))
     return "\n".join(lines)
 
 
+def _chance(row: Mapping[str, Any], name: str) -> str:
+    return f"{max(each[name] for each in row['chance'].values()):.3f}" if "chance" in row else ""
+
+
 def _cell(entry: Mapping[str, Any], scale: float, digits: int) -> str:
     text = f"{scale * entry['mean']:.{digits}f}"
+    if "q90" in entry:
+        low, high = (f"{scale * end:.{digits}f}" for end in entry["q90"])
+        return f"{text} ({low} to {high})"
     if entry["ci95"] is None:
         return text
     low, high = entry["ci95"]

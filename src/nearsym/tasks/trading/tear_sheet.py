@@ -82,11 +82,10 @@ def _days(axes: Any, result: Mapping[str, Any], title: str) -> np.ndarray:
 
 def _draw_value(axes: Any, result: Mapping[str, Any], value: np.ndarray) -> None:
     days = _days(axes, result, "Value (mm)")
-    null = result.get("null")
-    if null is not None and "band" in null:
-        low, high = np.asarray(null["band"]) / 1e6
-        label = f"{null['name']}, 5 to 95 %"
-        axes.fill_between(days, low, high, color="#5b6470", alpha=0.15, linewidth=0, label=label)
+    for (name, null), strength in zip(result.get("null", {}).items(), (0.16, 0.08), strict=False):
+        low, _, high = np.asarray(null["band"]) / 1e6
+        style = {"color": "#5b6470", "alpha": strength, "linewidth": 0}
+        axes.fill_between(days, low, high, label=f"{name}, 5 to 95 %", **style)
     for name, colour in zip(result["baselines"], OTHERS, strict=False):
         line = np.asarray(result["baselines"][name]) / 1e6
         axes.plot(days, line, color=colour, linewidth=1.0, label=name)
