@@ -7,8 +7,13 @@ import numpy as np
 
 from nearsym.errors import UsageError, shown, unknown_name
 from nearsym.tasks.trading.days import row_of
+from nearsym.tasks.trading.features import FEATURES
+from nearsym.tasks.trading.ledger import ACCOUNTINGS
+from nearsym.tasks.trading.orders import ORDERS
 from nearsym.tasks.trading.prices import PriceTable
+from nearsym.tasks.trading.rewards import REWARDS
 from nearsym.tasks.trading.split import Part, Split
+from nearsym.training.random_state import check_packed
 
 LARGEST_ORDER = 10**9
 """Shares in an order: holdings are counted in float64, exact up to 2⁵³."""
@@ -76,6 +81,37 @@ def check_options(
     ):
         if value > most:
             raise UsageError(f"{name} must be at most {most:g}, got {shown(value)}.")
+
+
+WORDS: dict[str, tuple[str, ...]] = {
+    "accounting": tuple(ACCOUNTINGS),
+    "features": FEATURES,
+    "orders": ORDERS,
+    "reward": REWARDS,
+    "start_portfolio": ("cash", "random"),
+}
+"""Options that are one of a few words."""
+
+
+def check_words(**options: str) -> None:
+    """Refuse a word that is not there, with the nearest one that is."""
+    for name, value in options.items():
+        if value not in WORDS[name]:
+            raise unknown_name(f"`{name}`", value, WORDS[name])
+
+
+def check_state(state: Mapping[str, Any], stocks: int, window: int, days: int) -> None:
+    """Refuse a state that an environment of such a size cannot be in."""
+    shapes: dict[str, tuple[int, ...]] = {"day": (), "end": (), "cash": ()}
+    shapes |= {"shares": (stocks,), "history": (window, 1 + stocks), "random": (6,)}
+    for name, shape in shapes.items():
+        check_entry(state, name, shape)
+    check_packed(state["random"])
+    if not window - 1 <= int(state["day"]) <= int(state["end"]) < days:
+        raise UsageError(
+            f"A trading state from day {state['day']} to {state['end']} does not fit a table "
+            f"of {days} days. Was it taken from other data?"
+        )
 
 
 def check_entry(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> None:

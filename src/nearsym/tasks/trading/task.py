@@ -58,8 +58,16 @@ class TradingTask:
     """refuse or accept jumps that look like unadjusted splits"""
     max_shares: int = 100
     """the largest order, in shares of a ticker a day"""
+    features: Literal["levels", "returns"] = "levels"
+    """show log prices, or returns and indicators in units of volatility, which do not drift"""
+    orders: Literal["shares", "weights"] = "shares"
+    """an action says what to buy and sell, or which weights to hold"""
+    reward: Literal["gain", "log_return", "excess"] = "gain"
+    """the gain over the starting cash, the log return, or that less the market's"""
     reward_scale: float = 1.0
-    """the reward for a gain of one per cent of the starting cash"""
+    """the reward for a gain of one per cent"""
+    start_portfolio: Literal["cash", "random"] = "cash"
+    """train on episodes that start in cash, or partly invested at random"""
     episode_days: int | None = None
     """train on episodes of so many days that start anywhere in the training part (default: the
     whole part, from its first day)"""
@@ -102,6 +110,8 @@ class TradingTask:
 
     def make_on(self, data: str | PriceTable, part: Part = "train", **options: Any) -> TradingEnv:
         """The same task on other prices; `options` are those of `make_trading`."""
+        if part == "train":
+            options["start_portfolio"] = self.start_portfolio
         if part == "train" and self.episode_days is not None:
             options |= {"random_start": True, "episode_days": self.episode_days}
         chosen: dict[str, Any] = {
@@ -113,6 +123,9 @@ class TradingTask:
             "cost": self.cost,
             "cash": self.cash,
             "max_shares": self.max_shares,
+            "features": self.features,
+            "orders": self.orders,
+            "reward": self.reward,
             "reward_scale": self.reward_scale,
             "foresight": self.foresight,
         }
