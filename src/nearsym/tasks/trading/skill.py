@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
-from scipy import stats
 
 from nearsym.errors import UsageError
 
@@ -34,11 +34,12 @@ def probabilistic_sharpe(returns: np.ndarray, benchmark: float = 0.0) -> float:
     std = returns.std(ddof=1)
     if std == 0:
         return 0.5
-    ratio = returns.mean() / std
-    shape = 1 - stats.skew(returns) * ratio
-    shape += (stats.kurtosis(returns, fisher=False) - 1) / 4 * ratio**2
-    spread = math.sqrt(max(float(shape), 1e-12) / (len(returns) - 1))
-    return float(stats.norm.cdf((ratio - benchmark) / spread))
+    ratio = float(returns.mean() / std)
+    unit = (returns - returns.mean()) / returns.std()
+    skewness, kurtosis = float((unit**3).mean()), float((unit**4).mean())
+    shape = 1 - skewness * ratio + (kurtosis - 1) / 4 * ratio**2
+    spread = math.sqrt(max(shape, 1e-12) / (len(returns) - 1))
+    return NormalDist().cdf((ratio - benchmark) / spread)
 
 
 def expected_largest(trials: int, variance: float) -> float:
@@ -50,8 +51,8 @@ def expected_largest(trials: int, variance: float) -> float:
     """
     if trials < 2:
         return 0.0
-    high, higher = (stats.norm.ppf(1 - 1 / (trials * k)) for k in (1.0, math.e))
-    return math.sqrt(variance) * float((1 - _EULER) * high + _EULER * higher)
+    high, higher = (NormalDist().inv_cdf(1 - 1 / (trials * k)) for k in (1.0, math.e))
+    return math.sqrt(variance) * ((1 - _EULER) * high + _EULER * higher)
 
 
 def deflated_sharpe(returns: np.ndarray, ratios: Sequence[float]) -> float:
