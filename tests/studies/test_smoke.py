@@ -1,4 +1,4 @@
-"""Every built-in study at the scale smoke, from nothing to results; all share 24 runs."""
+"""Every built-in study at the scale smoke, from nothing to results; all share 26 runs."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from nearsym.runs.run import Run
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
 from nearsym.studies.outcome import outcome
+from nearsym.studies.planted import share_found
 from nearsym.studies.report.page import read_sources, write_report
 
 
@@ -25,7 +26,7 @@ def test_all_are_complete(found):
 def test_they_share_their_runs(found):
     pool = found["curves"].folder.parent / "pool"
     runs = [path.parent for path in pool.glob("*/summary.json")]
-    assert len(runs) <= 24
+    assert len(runs) <= 26
     trained = {run.key for made in found.values() for run in made.results if run.frames}
     assert {path.name.rpartition("-")[2] for path in runs} == trained
 
@@ -73,6 +74,13 @@ def test_portfolios(found):
         assert run.details["metrics"][0]["name"] == "approx T, sampled"
         assert run.details["random"]["runs"] == 100
         assert list(run.details["null"]) == ["random fixed portfolios", "random orders"]
+
+
+def test_planted_signals(found):
+    for run in found["planted"].results:
+        assert run.variant == "momentum=0.3"
+        assert run.details["metrics"][-1]["name"] == "oracle"
+        assert share_found(run) < 1
 
 
 def test_parameters_without_training(found):

@@ -2,7 +2,7 @@
 
 | scale | what it is |
 |---|---|
-| smoke | 24 runs of seconds, which all studies share: shows that everything works |
+| smoke | 26 runs of seconds, which all studies share: shows that everything works |
 | laptop | what one machine can do: fewer worlds and seeds, the preset laptop |
 | paper | the paper's sizes and five seeds, for a machine with GPUs or a cluster |
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nearsym.errors import unknown_name
+from nearsym.studies.planted import planted_study
 from nearsym.studies.study import SCALES, Evaluation, Grid, Study
 from nearsym.tasks.control.domains import DOMAINS
 
@@ -292,6 +293,7 @@ STUDIES: dict[str, Callable[[str], Study]] = {
     "rpp-tau": _rpp_tau,
     "tasks": _tasks,
     "trading": _trading,
+    "planted": lambda scale: planted_study(scale, _seeds),
     "parameters": _parameters,
     "wall-clock": _wall_clock,
     "regret": _regret,

@@ -10,7 +10,7 @@ from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.luck import nulls_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
-from nearsym.studies.selection import TRADING, by_arm, by_world
+from nearsym.studies.selection import by_arm, by_world, is_market
 from nearsym.studies.statistics import Measured, mean_over_seeds
 
 POINTS = 250
@@ -55,7 +55,7 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
     charts = []
     for world, runs in by_world(results).items():
         told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
-        if world.task != TRADING or not told:
+        if not is_market(world) or not told:
             continue
         dates = tuple(told[0].details["dates"])
         told = [run for run in told if tuple(run.details["dates"]) == dates]
@@ -135,7 +135,7 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
     """The paper's Figure 7: relaxed weights of the encoder's first layer over days and scales."""
     charts = []
     for world, runs in by_world(results).items():
-        if world.task != TRADING:
+        if not is_market(world):
             continue
         for kind, label in (("time", "day of the window, the last is today"), ("scale", "scale")):
             arms = by_arm([run for run in runs if _layer(run, kind) is not None])

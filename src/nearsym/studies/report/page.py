@@ -34,6 +34,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "curves": ("Learning curves", ("curves", "profiles"), ("end", "area", "differences")),
     "final": ("Tests of the best checkpoint", (), ("final", "noise", "noise-trained")),
     "trading": ("Trading", ("trading", "trading-weights"), ("trading", "months")),
+    "planted": ("Planted signals", ("planted",), ("planted",)),
     "weights": ("Relaxed weights", ("weights",), ("spread",)),
     "settings": ("Settings", (), ("rpp-tau", "settings")),
     "all": ("All worlds together", (), ("aggregates",)),
@@ -59,6 +60,7 @@ TITLES = {
     "time to return": "Time to a given return",
     "trading": "Portfolios",
     "months": "Monthly returns",
+    "planted": "How much of a planted signal is found",
 }
 """What tables are called; others by their names."""
 

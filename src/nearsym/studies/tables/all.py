@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from nearsym.errors import unknown_name
+from nearsym.studies.planted import planted_table
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import unique
 from nearsym.studies.tables.costs import parameters, tasks, wall_clock, what_was_run
@@ -33,6 +34,7 @@ TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "rpp-tau": tau_sweep,
     "trading": trading,
     "months": months,
+    "planted": planted_table,
     "regret": regrets,
     "aggregates": aggregates,
     "sweeps": strengths,
@@ -51,6 +53,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "rpp-tau": ("rpp-tau",),
     "tasks": ("tasks",),
     "trading": ("trading", "months"),
+    "planted": ("planted",),
     "parameters": ("parameters",),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "aggregates", "end", "settings"),

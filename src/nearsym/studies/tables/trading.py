@@ -11,7 +11,7 @@ from nearsym.studies.luck import beyond, chance, deflated, nulls_of
 from nearsym.studies.paper import TABLE_2, TABLE_2_SOURCE
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import TRADING, by_arm, by_world
+from nearsym.studies.selection import by_arm, by_world, is_market
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.trading.tear_sheet import MONTHS, monthly_returns
@@ -38,7 +38,7 @@ def trading(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         told = [run for run in runs if run.details.get("metrics")]
-        if world.task != TRADING or not told:
+        if not is_market(world) or not told:
             continue
         for place, policy in enumerate(POLICIES):
             for arm, some in by_arm(told).items():
@@ -67,7 +67,7 @@ def months(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
-        if world.task != TRADING or not told:
+        if not is_market(world) or not told:
             continue
         for arm, some in by_arm(told).items():
             rows += _months(arm, some)

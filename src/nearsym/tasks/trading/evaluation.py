@@ -8,6 +8,8 @@ import numpy as np
 from nearsym.tasks.trading.baselines import baseline_tracks
 from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.null import Null, null_distributions
+from nearsym.tasks.trading.oracle import oracle_track
+from nearsym.tasks.trading.planted import is_planted
 from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
 
 
@@ -36,6 +38,8 @@ class Portfolios:
             "fill": market.fill,
         }
         found = baseline_tracks(market.table, market.split, market.days, **rules)
+        if is_planted(market.table.source):
+            found.append(oracle_track(market))
         return cls(market, name, sampled, mean_policy, found, null_distributions(market))
 
     @property

@@ -22,6 +22,11 @@ EMBEDDED = "embedded"
 """The name of the default data: the 20 US stocks that the skfolio wheel ships."""
 
 
+def is_file(data: str) -> bool:
+    """Whether a name of data is that of a file."""
+    return data != EMBEDDED and not data.startswith("planted:")
+
+
 @dataclass(frozen=True, eq=False)
 class PriceTable:
     """Daily prices, every cell positive, every day once and in order; all arrays are read-only."""
@@ -146,8 +151,12 @@ def judged_prices(
 
 def read_raw(data: str | Path | PriceTable) -> RawPrices:
     """Any source of prices, unjudged."""
+    from nearsym.tasks.trading.planted import is_planted, parse_planted  # it makes tables
+
     if isinstance(data, PriceTable):
         return _as_raw(data)
+    if is_planted(data):
+        return _as_raw(parse_planted(str(data)).table)
     return _as_raw(_embedded()) if str(data) == EMBEDDED else read_prices(data)
 
 

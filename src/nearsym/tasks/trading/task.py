@@ -14,8 +14,9 @@ from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.evaluation import Portfolios
 from nearsym.tasks.trading.judgement import Jumps, Late
 from nearsym.tasks.trading.make import make_trading
+from nearsym.tasks.trading.planted import PREFIX
 from nearsym.tasks.trading.portfolio import Track
-from nearsym.tasks.trading.prices import EMBEDDED, PriceTable
+from nearsym.tasks.trading.prices import EMBEDDED, PriceTable, is_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,6 @@ class TradingTask:
     rounds_away: ClassVar[bool] = True  # a day's move of a price is smaller than bfloat16's step
     light: ClassVar[bool] = False
     name: ClassVar[str] = "trading"
-    variant: ClassVar[None] = None
     noise: ClassVar[float] = 0.0
     frames_per_step: ClassVar[int] = 1
     stacked: ClassVar[int] = 1
@@ -35,7 +35,7 @@ class TradingTask:
     symmetry: Literal["T", "ST"] | None = None
     """equivariance to translation in time, T (default), or to scale and translation, ST"""
     data: str | None = None
-    """a CSV or Parquet file of prices (default: the embedded ones)"""
+    """a CSV or Parquet file of prices, or planted:momentum=0.3 (default: the embedded ones)"""
     split: str | None = None
     """the dates that separate training, validation and test"""
     tickers: str | None = None
@@ -80,15 +80,22 @@ class TradingTask:
         names: Any = self.tickers
         if isinstance(names, list | tuple):
             object.__setattr__(self, "tickers", ",".join(names))
-        if self.data is not None and self.data != EMBEDDED:  # a run can be resumed from elsewhere
+        if self.data is not None and is_file(self.data):  # a run can be resumed from elsewhere
             object.__setattr__(self, "data", str(Path(self.data).absolute()))
+
+    @property
+    def variant(self) -> str | None:
+        """The planted signal, where there is one; real prices have none."""
+        if self.data is None or not self.data.startswith(PREFIX):
+            return None
+        return self.data.removeprefix(PREFIX)
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
 
     def suited_to(self, agent: str | None) -> Self:
         """With the whole path of its data: a run can be resumed from elsewhere."""
-        if self.data is None or self.data == EMBEDDED:
+        if self.data is None or not is_file(self.data):
             return self
         return replace(self, data=str(Path(self.data).absolute()))
 
