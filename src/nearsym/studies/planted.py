@@ -30,14 +30,14 @@ VISIBLE: dict[str, Any] = {
     "features": "returns",
     "orders": "weights",
     "reward": "excess",
-    "reward_scale": 10.0,
+    "reward_scale": 5.0,
     "start_portfolio": "random",
     "episode_days": 50,
     "max_shares": 10**9,
     "cash": 1e8,
     "cost": 0.0,
     "training.discount": 0.0,
-    "algorithm.learning_rate": 5e-4,
+    "algorithm.learning_rate": 3e-4,
 }
 """Settings with which a signal can be found at all: tomorrow is all that an order is about, and
 cash and orders are so large that whole shares and limits do not matter."""
