@@ -12,14 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
+from nearsym.errors import UsageError
 from nearsym.tasks.trading.baselines import hold
 from nearsym.tasks.trading.download import DOW_30
 from nearsym.tasks.trading.portfolio import Track, metrics
 from nearsym.tasks.trading.prices import PriceTable, load_prices
 from nearsym.tasks.trading.split import PAPER_SPLIT
 
+FILES = ("dow_close.csv.gz", "dji.csv.gz")
+
 
 def main(folder: Path) -> bool:
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise UsageError(
+            f"{folder} is no folder of market data: expected {' and '.join(FILES)} in it, and "
+            f"{missing[0]} is not there."
+        )
     table = load_prices(
         folder / "dow_close.csv.gz",
         tickers=DOW_30,
@@ -58,4 +67,8 @@ def _all_in(table: PriceTable, name: str) -> Track:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    raise SystemExit(0 if main(Path(sys.argv[1])) else 1)
+    try:
+        raise SystemExit(0 if main(Path(sys.argv[1])) else 1)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None

@@ -22,8 +22,8 @@ from nearsym.layers.scale import SCALES
 from nearsym.runs.folder import write_json
 from nearsym.runs.run import Run
 from nearsym.runs.run import train as train_run
-from nearsym.tasks.trading.environment import make_trading
 from nearsym.tasks.trading.leak_check import held_uniformly
+from nearsym.tasks.trading.make import make_trading
 from nearsym.tasks.trading.portfolio import Metrics, Track, markdown_table, metrics, summary_row
 from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.evaluate import rollouts

@@ -110,3 +110,17 @@ def test_jumps_that_look_like_share_splits(tmp_path, command):
     assert command("data", "show", path, "--jumps", "accept").code == 0
     renamed = command("data", "check", path, "--splits", "accept")
     assert "Unknown option of data '--splits'. Did you mean '--split'?" in renamed.err
+
+
+def test_the_advice_for_a_late_ticker_can_be_typed(tmp_path, command):
+    days = [f"2001-{1 + i // 20:02}-{1 + i % 20:02}" for i in range(220)]
+    rows = [f"{day},{'' if i < 3 else 10 + i % 3},{20 + i % 5}" for i, day in enumerate(days)]
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["date,NEW,OLD", *rows]))
+    train = ["train", "trading", "--data", path, "--split", "2001-05-01,2001-08-01"]
+    train += ["--preset", "smoke", "--frames", 120, "--out", tmp_path / "run"]
+    refused = command(*train)
+    assert refused.code == 2
+    assert "--start 2001-01-04 would keep it" in refused.err
+    assert "--late drop" in refused.err
+    assert command(*train, "--start", "2001-01-04", "--cost", 0, "--cash", 5000).code == 0

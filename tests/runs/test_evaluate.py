@@ -2,10 +2,12 @@
 
 import errno
 from importlib import import_module
+from pathlib import Path
 
 import imageio.v3 as imageio
 import imageio_ffmpeg
 import numpy as np
+import pandas as pd
 import pytest
 
 from nearsym.errors import UsageError
@@ -142,6 +144,56 @@ def test_a_trader_beside_its_baselines(trader):
     other = trader.evaluate(episodes=2, seed=7)
     assert other["value"] != result["value"]  # a seed decides what the policy draws
     assert other["metrics"][1:] == result["metrics"][1:]
+
+
+def test_a_trader_on_chosen_days_and_by_other_rules(trader):
+    chosen = {"part": "validation", "start": "2019-06-01", "end": "2019-09-01"}
+    result = trader.evaluate(episodes=1, cash=2e5, cost=0.0, **chosen)
+    assert (result["part"], result["dates"][0]) == ("validation", "2019-06-03")
+    assert result["dates"][-1] == "2019-08-30"
+    assert result["value"][0][0] == 2e5
+    assert not any(result["costs"][0])
+    shuffled = trader.task.make("test").table.tickers[::-1]
+    other = trader.evaluate(episodes=1, tickers=shuffled, **chosen)
+    assert other["tickers"] == list(shuffled)
+    with pytest.raises(UsageError, match="Unknown option of an evaluation 'parts'"):
+        trader.evaluate(episodes=1, parts="test")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_traders_accounts_as_files(trader, tmp_path, format):
+    sheet = tmp_path / "sheets" / "sheet.png"
+    chosen = {"export": tmp_path / "out", "format": format, "tear_sheet": sheet}
+    result = trader.evaluate(episodes=2, end="2021-03-01", **chosen)
+    assert [Path(file).name for file in result["files"]] == [
+        *(f"{name}.{format}" for name in ("values", "baselines", "holdings", "trades")),
+        "sheet.png",
+    ]
+    assert sheet.read_bytes()[:4] == b"\x89PNG"
+    read = pd.read_csv if format == "csv" else pd.read_parquet
+    tables = {Path(f).stem: read(f) for f in result["files"][:4]}
+    values, held, trades = (tables[name] for name in ("values", "holdings", "trades"))
+    own = values[(values.portfolio == "none, sampled") & (values.episode == 1)]
+    assert own.value.tolist() == pytest.approx(result["value"][1])
+    mine = held[(held.portfolio == "none, sampled") & (held.episode == 1)]
+    invested = (mine.shares * mine.price).groupby(mine.date).sum()
+    exposed = (own.exposure * own.value).set_axis(own.date)
+    assert exposed[invested.index].tolist() == pytest.approx(invested.tolist())
+    sold = trades[(trades.portfolio == "none, sampled") & (trades.episode == 1)]
+    assert sold.costs.sum() == pytest.approx(own.costs.sum())
+    left = sold.groupby("ticker").shares.sum()
+    last = mine[mine.date == mine.date.max()].set_index("ticker").shares
+    assert left[left != 0].sort_index().tolist() == last.sort_index().tolist()
+    assert set(tables["baselines"].portfolio) == set(result["baselines"])
+
+
+def test_pictures_and_tables_that_cannot_be(trader, vectors, tmp_path):
+    with pytest.raises(UsageError, match="A tear sheet ends in"):
+        trader.evaluate(episodes=1, end="2021-02-01", tear_sheet=tmp_path / "sheet.txt")
+    with pytest.raises(UsageError, match="`tear_sheet` needs a task with prices, and"):
+        vectors.evaluate(episodes=1, tear_sheet=tmp_path / "sheet.png")
+    with pytest.raises(UsageError, match="`cost` needs a task with prices"):
+        vectors.evaluate(episodes=1, cost=0.0)
 
 
 def test_prices_that_have_changed(trader):

@@ -9,7 +9,7 @@ from nearsym.studies.builtin import FIRST_SEED, STUDIES, WORLDS, builtin_study
 from nearsym.studies.plan import plan
 from nearsym.studies.study import SCALES
 
-NAMES = "curves final noise noise-trained weights rpp-tau tasks trading parameters wall-clock"
+NAMES = "curves final noise noise-trained weights rpp-tau tasks trading planted parameters"
 
 
 def keys(name, scale):
@@ -17,7 +17,7 @@ def keys(name, scale):
 
 
 def test_the_names():
-    assert list(STUDIES) == [*NAMES.split(), "regret"]
+    assert list(STUDIES) == [*NAMES.split(), "wall-clock", "regret"]
     with pytest.raises(UsageError, match=r"Unknown study 'curvs'\. Did you mean 'curves'\?"):
         builtin_study("curvs")
     with pytest.raises(UsageError, match="Unknown scale 'huge'"):

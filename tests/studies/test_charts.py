@@ -143,6 +143,10 @@ def traded(arm, seed):
     days = [f"2021-01-{day:02}" for day in range(1, 11)]
     value, costs = RNG.uniform(9e5, 1.5e6, (3, 10)), RNG.uniform(0, 99, (3, 10))
     details = {"dates": days, "value": value.tolist(), "costs": costs.tolist()}
+    details |= {"exposure": RNG.uniform(0, 1, (3, 10)).tolist(), "tickers": ["A", "B"]}
+    details |= {"weights": RNG.uniform(0, 0.5, (10, 2)).tolist(), "part": "validation"}
+    details["null"] = {"random orders": {"band": [[9e5] * 10, [1e6] * 10, [1.2e6] * 10]}}
+    details["baselines"] = {name: [1e6] * 10 for name in ("uniform", "x", "index")}
     layers = {"encoder.lift.relaxed_time": [[[0.9] * 8 + [1.3]]]} if model == "approx" else {}
     if kind == "ST" and layers:
         layers["encoder.lift.relaxed_scale"] = [[[1.0, 1.1, 0.9]]]
@@ -153,8 +157,17 @@ def traded(arm, seed):
 
 def test_portfolios_day_by_day():
     some = [traded(arm, seed) for arm in ("none", "approx T", "approx ST") for seed in range(2)]
-    value, costs = portfolios(some)
-    assert [line.name for line in value.lines] == ["none", "approx ST", "approx T"]
+    value, drawdown, exposure, costs, *held = portfolios(some)
+    names = [line.name for line in value.lines]
+    assert names[:5] == ["none", "approx ST", "approx T", "uniform", "index"]
+    chance = value.lines[5]
+    assert (chance.low[0], chance.y[0], chance.high[0]) == pytest.approx((0.9, 1.0, 1.2))
+    assert value.x_label == "day of the validation part"
+    assert [chart.title.split()[-1] for chart in held] == ["none", "ST", "T"]
+    assert {line.name for line in held[0].lines} == {"A", "B"}
+    assert max(drawdown.lines[0].y) <= 0
+    shown = np.mean([np.mean(run.details["exposure"], 0) for run in some[:2]], 0)
+    assert exposure.lines[0].y == pytest.approx(100 * shown)
     none = some[:2]
     expected = np.mean([np.mean(run.details["value"], 0) for run in none], 0) / 1e6
     assert value.lines[0].y == pytest.approx(expected)

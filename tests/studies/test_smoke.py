@@ -7,6 +7,7 @@ from nearsym.runs.run import Run
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
 from nearsym.studies.outcome import outcome
+from nearsym.studies.planted import share_found
 from nearsym.studies.report.page import read_sources, write_report
 
 
@@ -72,7 +73,15 @@ def test_portfolios(found):
         assert len(run.details["value"]) == len(run.evaluations["clean"]) == 2
         assert len(run.details["value"][0]) == len(run.details["dates"])
         assert run.details["metrics"][0]["name"] == "approx T, sampled"
-        assert run.details["random"]["runs"] == 2
+        assert run.details["random"]["runs"] == 100
+        assert list(run.details["null"]) == ["random fixed portfolios", "random orders"]
+
+
+def test_planted_signals(found):
+    for run in found["planted"].results:
+        assert run.variant == "momentum=0.3"
+        assert run.details["metrics"][-1]["name"] == "oracle"
+        assert share_found(run) < 1
 
 
 def test_parameters_without_training(found):

@@ -24,7 +24,7 @@ from nearsym.studies.tables.returns import (
 )
 from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table, said_of
-from nearsym.studies.tables.trading import trading
+from nearsym.studies.tables.trading import months, trading
 from nearsym.studies.tables.verdicts import verdicts
 from study_results import made
 
@@ -215,6 +215,38 @@ def test_trading_equals_a_direct_computation():
     assert rows["uniform"]["paper: Sharpe"] == {"value": 0.71, "half": None}
     assert rows["index (^GSPC)"]["paper: return"] == {"value": 7.7, "half": None}
     assert "paper: value" not in rows["none, mean policy"]
+
+
+def test_results_beside_chance():
+    """Ten draws up to 1.35 mm: of the seeds at 1.5 and 1.3 mm one lies beyond."""
+    draws = {"final_value": np.linspace(0.9e6, 1.35e6, 10).tolist()}
+    runs = [portfolio("approx T", seed, value) for seed, value in enumerate((1.5e6, 1.3e6))]
+    runs += [portfolio("none", seed, 1.0e6) for seed in range(2)]
+    for run in runs:
+        row = run.details["random"] | {"name": "random orders"}
+        row["final_value"] = {"mean": 1.1e6, "ci95": None, "q90": [0.9e6, 1.3e6]}
+        run.details["null"] = {"random orders": draws | {"row": row}}
+        steps = np.random.default_rng(run.seed).normal(0.001, 0.01, (2, 60))
+        run.details["value"] = (1e6 * np.cumprod(1 + steps, axis=1)).tolist()
+        run.details["baselines"] = {"uniform": [1e6] * 60}
+    (table,) = trading(runs)
+    rows = {row["portfolio"]: row for row in table.as_json()}
+    skilled, plain = rows["approx T, sampled"], rows["none, sampled"]
+    assert skilled["p of the value"] == pytest.approx(1 / 11)
+    assert skilled["seeds beyond chance"] == "1 of 2"
+    assert plain["p of the value"] == pytest.approx(9 / 11)
+    assert 0 < skilled["deflated Sharpe"] < 1
+    assert rows["random orders"]["final value (mm), 95 %"] == pytest.approx(1.3)
+    assert "deflated Sharpe" in table.caption
+
+
+def test_months_are_those_of_a_tear_sheet():
+    details = {"dates": ["2020-12-31", "2021-01-04", "2021-01-29", "2021-02-01"]}
+    details["value"] = [[100, 120, 110, 121], [100, 100, 110, 99]]
+    (table,) = months([made("none", 0, task="trading", obs=None, details=details)])
+    first, second = table.as_json()
+    assert (first["year"], first["Dec"]) == ("2020", 0)
+    assert second == {"portfolio": "none", "year": "2021", "Jan": 10, "Feb": 0}
 
 
 def test_regret_has_a_row_for_each_world_and_for_all():

@@ -16,7 +16,7 @@ from nearsym.tasks.trading.split import Split
 from nearsym.training.allocator import keep_freed_memory
 
 STOCKS, WINDOW, INDICATORS = 30, 9, 8
-TARGET = 10_000.0
+TARGET = 30_000.0
 VALIDATION_DAYS = 505  # of the embedded data, played at every evaluation
 MODELS = (("none", "T"), ("exact", "T"), ("approx", "T"), ("exact", "ST"), ("approx", "ST"))
 

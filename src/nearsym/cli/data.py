@@ -1,6 +1,6 @@
 """`nearsym data`: look at market data, judge it, fetch it."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +8,7 @@ from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
 
 if TYPE_CHECKING:
-    from nearsym.tasks.trading.files import RawPrices
+    from nearsym.tasks.trading.judgement import Judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,8 @@ def show(result: dict[str, Any]) -> None:
         print(f"  indicators {' '.join(result['indicators'])}")
     if result.get("left_out"):
         print(f"  left out  {' '.join(result['left_out'])} (they need high and low prices)")
+    if result.get("unused"):
+        print(f"  unused    {' '.join(result['unused'])} (columns that are no prices)")
     if result.get("dropped"):
         print(f"  dropped   {' '.join(result['dropped'])} (they start late)")
     for part, days in result.get("split", {}).items():
@@ -124,15 +126,15 @@ def _show(args: Data) -> dict[str, Any]:
 
 
 def _check(args: Data) -> dict[str, Any]:
-    from nearsym.tasks.trading.prices import read_raw, select
+    from nearsym.tasks.trading.prices import judged_prices
 
-    raw = select(read_raw(args.file), tickers=_names(args.tickers), start=args.start, end=args.end)
-    return {"action": "check", **_raw_result(raw, args)}
+    chosen = (_names(args.tickers), args.start, args.end, args.late, args.jumps)
+    return {"action": "check", **_judged_result(judged_prices(args.file, *chosen))}
 
 
 def _download(args: Data) -> dict[str, Any]:
     from nearsym.tasks.trading.download import DOW_30, download
-    from nearsym.tasks.trading.files import read_prices
+    from nearsym.tasks.trading.prices import judged_prices
 
     if args.file != "embedded":
         raise UsageError(f"download takes --tickers, not a file; got {args.file!r}.")
@@ -146,15 +148,14 @@ def _download(args: Data) -> dict[str, Any]:
     return {
         "action": "download",
         "path": str(path),
-        **_raw_result(read_prices(path), replace(args, file=str(path))),
+        **_judged_result(judged_prices(path, late=args.late, jumps=args.jumps)),
     }
 
 
-def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
-    from nearsym.tasks.trading.prices import EMBEDDED, content_hash, judge
+def _judged_result(judged: "Judged") -> dict[str, Any]:
+    from nearsym.tasks.trading.judgement import content_hash
 
-    accept = args.file == EMBEDDED  # as `load_prices` treats it
-    raw, dropped, problems = judge(raw, args.late, "accept" if accept else args.jumps)
+    raw, dropped, problems = judged
     return {
         "source": raw.source,
         "tickers": list(raw.tickers),
@@ -163,6 +164,7 @@ def _raw_result(raw: "RawPrices", args: Data) -> dict[str, Any]:
         "rows": len(raw.dates),
         "sha256": content_hash(raw),
         "fields": list(raw.fields),
+        "unused": list(raw.unused),
         "dropped": list(dropped),
         "problems": [asdict(problem) for problem in problems],
     }

@@ -1,11 +1,26 @@
 """`nearsym eval`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
+
+OF_TRADING = (
+    *("part", "tickers", "start", "end", "cost", "cash", "max_shares"),
+    *("export", "format", "tear_sheet"),
+)
+"""Options about tasks with prices."""
+PARTS = {
+    "validation": "VALIDATION part, where checkpoints and settings are chosen:",
+    "test": "TEST part, where nothing may be chosen, or the next result is flattered:",
+}
+"""What is said of the days that were traded on."""
+CAUTION = (
+    "p: how probable it is that chance (random fixed portfolios, random orders) does at least as "
+    "well. Of twenty results without skill one has p below 0.05."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +29,7 @@ class Evaluate:
 
     nearsym eval runs/cartpole-swingup-seed0 --episodes 50 --noise 0.06
     nearsym eval runs/reacher-seed0 runs/reacher-seed1 --protocol mean
+    nearsym eval runs/trading-seed0 --part validation --tear-sheet sheet.png
     """
 
     run: Positional[tuple[str, ...]]
@@ -34,6 +50,26 @@ class Evaluate:
     """episode i starts from seed + i"""
     video: str | None = None
     """write the first episode to this file (.mp4 or .gif)"""
+    part: Literal["validation", "test"] | None = None
+    """trading: the part of the data to play (default: test)"""
+    tickers: str | None = None
+    """trading: other tickers of the data, comma-separated, as many as were trained on"""
+    start: str | None = None
+    """trading: the first day to trade on, within the part"""
+    end: str | None = None
+    """trading: the day after the last one"""
+    cost: float | None = None
+    """trading: fees, as a fraction of the traded money (default: as in training)"""
+    cash: float | None = None
+    """trading: what an episode starts with (default: as in training)"""
+    max_shares: int | None = None
+    """trading: the largest order, in shares (default: as in training)"""
+    export: str | None = None
+    """trading: write values, holdings, trades and baselines to this folder"""
+    format: Literal["parquet", "csv"] = "parquet"
+    """trading: of the exported files"""
+    tear_sheet: str | None = None
+    """trading: draw value, drawdown, exposure, costs, weights, months to this file (.png, .svg)"""
     shuffled: int | None = None
     """trading: play this many test periods made unpredictable instead, to see whether it leaks"""
     trust_task: bool = False
@@ -55,9 +91,14 @@ def run(args: Evaluate) -> dict[str, Any]:
     shared: dict[str, Any] = {"checkpoint": args.checkpoint, "seed": args.seed, "progress": True}
     if args.shuffled is None:
         return opened[0].evaluate(
-            args.episodes, noise=_noise(args), sample=args.sample, video=args.video, **shared
+            args.episodes,
+            noise=_noise(args),
+            sample=args.sample,
+            video=args.video,
+            **{name: getattr(args, name) for name in OF_TRADING},
+            **shared,
         )
-    if args.noise is not None or args.video is not None or args.sample:
+    if any(_given(args, name) for name in ("noise", "video", "sample", *OF_TRADING)):
         raise UsageError("`shuffled` takes only `checkpoint` and `seed` beside it.")
     return opened[0].evaluate_shuffled(args.shuffled, **shared)
 
@@ -66,8 +107,8 @@ def _together(args: Evaluate, opened: Sequence[Any]) -> dict[str, Any]:
     """Several runs of one model as one result."""
     from nearsym.runs.protocol import best_of_runs, mean_over_runs
 
-    for name in ("sample", "video", "shuffled"):
-        if getattr(args, name) not in (None, False):
+    for name in ("sample", "video", "shuffled", *OF_TRADING):
+        if _given(args, name):
             raise UsageError(f"`{name}` is about one run: leave it out, or `protocol`.")
     asked: dict[str, Any] = {"episodes": args.episodes, "noise": _noise(args), "seed": args.seed}
     if args.protocol == "mean":
@@ -77,6 +118,10 @@ def _together(args: Evaluate, opened: Sequence[Any]) -> dict[str, Any]:
     else:
         found = best_of_runs(opened, progress=True, **asked)
     return found.as_json()
+
+
+def _given(args: Evaluate, name: str) -> bool:
+    return getattr(args, name) != next(f.default for f in fields(Evaluate) if f.name == name)
 
 
 def _noise(args: Evaluate) -> float | Literal["task"] | None:
@@ -115,5 +160,9 @@ def show(result: dict[str, Any]) -> None:
     if "metrics" in result:
         from nearsym.tasks.trading.portfolio import markdown_table
 
-        print(f"Test part, {result['dates'][0]} to {result['dates'][-1]}:\n")
-        print(markdown_table(result["metrics"]))
+        print(f"{PARTS[result['part']]} {result['dates'][0]} to {result['dates'][-1]}.\n")
+        null = [found["row"] for found in result["null"].values()]
+        print(markdown_table([*result["metrics"], *null]))
+        print(f"\n{CAUTION}")
+        if result["files"]:
+            print(f"\nWritten: {', '.join(result['files'])}")

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor, nn
 
 from nearsym.errors import UsageError, unknown_name
@@ -17,13 +18,16 @@ from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
-from nearsym.networks.kit import MODELS, PLAIN, TAUGHT, Kit, make_kit
+from nearsym.networks.kit import MODELS, PLAIN, TAUGHT, Kit, make_kit, make_time_kit
 from nearsym.networks.moves import RandomMoves
 from nearsym.networks.sit import SiTEncoder
 from nearsym.networks.window import FlatEncoder, TemporalEncoder, window_encoder
+from nearsym.networks.window_networks import Parts, matched_width, window_networks
 
+Encoder = PixelEncoder | VectorEncoder | SiTEncoder | TemporalEncoder | FlatEncoder
 ACTORS = {"drqv2": DeterministicActor, "sac": GaussianActor}
 SIT_READOUTS = ("broken", "equivariant")
+WINDOW_HEADS = ("plain", "conv")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +60,9 @@ class NetworkConfig:
     (features over the group, exact heads)."""
     window_features: int = 256
     """Width of the encoding of a window of days."""
+    window_heads: str = "plain"
+    """Heads over a window of days: conv (the paper: they keep the axes of time and scale, and
+    symmetric models get as many parameters as none) or plain (linear, after an invariant mean)."""
     spread_strength: float = 0.0
     """Penalty on the spread of relaxed weights."""
     relaxed_rate: float = 1.0
@@ -74,6 +81,8 @@ class NetworkConfig:
             raise unknown_name("model", self.model, MODELS)
         if self.sit_readout not in SIT_READOUTS:
             raise unknown_name("`sit_readout`", self.sit_readout, SIT_READOUTS)
+        if self.window_heads not in WINDOW_HEADS:
+            raise unknown_name("`window_heads`", self.window_heads, WINDOW_HEADS)
         for name in ("channels", "channel_multiple", "hidden", "filters"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
@@ -102,36 +111,73 @@ def build_actor_critic(
     if agent not in ACTORS:
         raise unknown_name("agent", agent, ACTORS)
     if isinstance(symmetry, TimeSymmetry):
-        # The encoder of a window ends in invariants: the heads are plain.
-        kit, action = make_kit("none", trivial()), symmetry.actions * trivial_of(trivial())
-    else:
-        kit, action = build_kit(symmetry, config), symmetry.action
+        return _over_time(symmetry, agent, config)
+    kit, action = build_kit(symmetry, config), symmetry.action
     if not kit.restrict(action).is_signed_permutation:
         raise UsageError(
             f"The actors end in a tanh, which commutes only with signed permutations of the "
             f"action, not with {action}. Choose other action coordinates."
         )
-    encoder = build_encoder(kit, symmetry, obs_shape, config)
+    parts = _with_heads(kit, build_encoder(kit, symmetry, obs_shape, config), action, agent, config)
+    return _bundled(parts, action.size, config, _moves(symmetry, config.model))
+
+
+def _with_heads(
+    kit: Kit, encoder: Encoder, action: Representation, agent: str, config: NetworkConfig
+) -> Parts:
     hidden = narrowed(config.hidden, kit.group, 8)
     inputs = (encoder.features, config.waist)
     actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, action)
-    critic = TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, action)
+    return encoder, actor, TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, action)
+
+
+def _bundled(
+    parts: Parts, actions: int, config: NetworkConfig, moves: RandomMoves | None = None
+) -> ActorCritic:
+    encoder, actor, critic = parts
     return ActorCritic(
         encoder,
         actor,
         critic,
-        action_size=action.size,
+        action_size=actions,
         actor_penalty=_penalty(config, config.rpp_actor, actor),
         critic_penalty=_penalty(config, config.rpp_critic, critic, encoder),
-        moves=_moves(symmetry, config.model),
+        moves=moves,
         mirror_strength=config.mirror_strength if config.model == "mirror" else 0.0,
         relaxed_rate=config.relaxed_rate,
         relaxed_decay=config.relaxed_decay,
     )
 
 
-def _moves(symmetry: Symmetry | TimeSymmetry, model: str) -> RandomMoves | None:
-    return RandomMoves(symmetry) if model in TAUGHT and isinstance(symmetry, Symmetry) else None
+def _over_time(symmetry: TimeSymmetry, agent: str, config: NetworkConfig) -> ActorCritic:
+    """Networks over a window of days."""
+    if config.window_heads == "conv" and config.model != "none":
+        make_time_kit(config.model, symmetry, filters=config.filters)  # refuses other models
+        with torch.random.fork_rng(devices=[]):
+            plain = _with_plain_heads(symmetry, agent, replace(config, model="none", filters=1))
+        wanted = sum(p.numel() for part in plain for p in part.parameters())
+        width = matched_width(symmetry, agent, config, wanted)
+        parts = window_networks(symmetry, agent, config, width)
+    else:
+        parts = _with_plain_heads(symmetry, agent, config)
+    return _bundled(parts, symmetry.actions, config)
+
+
+def _with_plain_heads(symmetry: TimeSymmetry, agent: str, config: NetworkConfig) -> Parts:
+    """The encoder of a window ends in invariants: the heads know no group."""
+    encoder = window_encoder(
+        config.model,
+        symmetry,
+        hidden=config.hidden,
+        features=config.window_features,
+        filters=config.filters,
+    )
+    kit, action = make_kit("none", trivial()), symmetry.actions * trivial_of(trivial())
+    return _with_heads(kit, encoder, action, agent, config)
+
+
+def _moves(symmetry: Symmetry, model: str) -> RandomMoves | None:
+    return RandomMoves(symmetry) if model in TAUGHT else None
 
 
 def build_kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
@@ -159,17 +205,9 @@ def narrowed(width: int, group: FiniteGroup, multiple: int) -> int:
 
 
 def build_encoder(
-    kit: Kit, symmetry: Symmetry | TimeSymmetry, obs_shape: tuple[int, ...], config: NetworkConfig
-) -> PixelEncoder | VectorEncoder | SiTEncoder | TemporalEncoder | FlatEncoder:
+    kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
+) -> Encoder:
     """Observations of this shape to features."""
-    if isinstance(symmetry, TimeSymmetry):
-        return window_encoder(
-            config.model,
-            symmetry,
-            hidden=config.hidden,
-            features=config.window_features,
-            filters=config.filters,
-        )
     if len(obs_shape) == 3:
         return _pixel_encoder(kit, symmetry, obs_shape, config)
     return _vector_encoder(kit, symmetry, obs_shape, config)

@@ -124,7 +124,9 @@ class TimeKit:
     lift: Callable[..., nn.Module]
     """(in_channels, out_channels): the features of days to feature maps over time."""
     conv: Callable[..., nn.Module]
-    """(in_channels, out_channels): feature maps to feature maps."""
+    """(in_channels, out_channels): feature maps to feature maps, before a ReLU."""
+    head: Callable[..., nn.Module]
+    """The same for the layers of actor and critics."""
     readout: Callable[[], nn.Module]
     """Feature maps to invariants, (batch, channels)."""
 
@@ -146,7 +148,7 @@ def make_time_kit(
         return None
     relaxed = model == "approx"
 
-    def maker(layer: Callable[..., Any]) -> Callable[..., nn.Module]:
+    def maker(layer: Callable[..., Any], gain: float = gain) -> Callable[..., nn.Module]:
         def make(in_channels: int, out_channels: int) -> nn.Module:
             made = layer(
                 in_channels,
@@ -162,8 +164,12 @@ def make_time_kit(
 
         return make
 
-    if symmetry.kind == "T":
-        both = maker(TranslationConv1d)
-        return TimeKit(both, both, partial(TemporalReadout, symmetry.window, relaxed=relaxed))
-    readout = partial(TemporalReadout, symmetry.window, len(SCALES), relaxed=relaxed)
-    return TimeKit(maker(ScaleLiftingConv1d), maker(ScaleConv1d), readout)
+    scales = None if symmetry.kind == "T" else len(SCALES)
+    lift = TranslationConv1d if symmetry.kind == "T" else ScaleLiftingConv1d
+    inner = TranslationConv1d if symmetry.kind == "T" else ScaleConv1d
+    return TimeKit(
+        lift=maker(lift),
+        conv=maker(inner),
+        head=maker(inner, 1.0),  # as the plain heads begin
+        readout=partial(TemporalReadout, symmetry.window, scales, relaxed=relaxed),
+    )

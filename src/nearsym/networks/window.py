@@ -1,8 +1,9 @@
 """Encoders of a window of days: equivariant to translation, or to scale and translation, in time.
 
-Observations are flat vectors of window × features, time-major, oldest day first. Every encoder
-ends in plain features over the trivial group, (batch, 1, features): policy and critics are
-invariant to the symmetry of time.
+Observations are flat vectors of window × features, time-major, oldest day first. An encoder ends in
+feature maps that keep the axes of time and scale, for heads that are convolutions too
+(`window_heads.py`); or, for plain heads, in invariant features over the trivial group,
+(batch, 1, features). Either way policy and critics are invariant to the symmetry of time.
 """
 
 import math
@@ -20,21 +21,29 @@ GAIN = math.sqrt(2.0)  # keeps the scale of features through ReLUs
 
 
 class TemporalEncoder(nn.Module):
-    """Convolutions over time with ReLU between them, then the mean over the window."""
+    """Convolutions over time with ReLU between them, then the mean over the window, unless the
+    heads keep time."""
 
-    def __init__(self, symmetry: TimeSymmetry, kit: TimeKit, widths: tuple[int, ...]):
+    def __init__(
+        self,
+        symmetry: TimeSymmetry,
+        kit: TimeKit,
+        widths: tuple[int, ...],
+        *,
+        keep_time: bool = False,
+    ):
         super().__init__()
         self.window, self.in_features = symmetry.window, symmetry.features
         first, *rest = pairwise((symmetry.features, *widths))
         self.layers = nn.ModuleList([kit.lift(*first), *(kit.conv(*sizes) for sizes in rest)])
-        self.readout = kit.readout()
+        self.readout = None if keep_time else kit.readout()
         self.features = widths[-1]
 
-    def forward(self, obs: Float[Tensor, "batch flat"]) -> Float[Tensor, "batch 1 features"]:
+    def forward(self, obs: Float[Tensor, "batch flat"]) -> Float[Tensor, "batch *axes"]:
         x = obs.unflatten(1, (self.window, self.in_features)).transpose(1, 2)
         for layer in self.layers:
             x = torch.relu(layer(x))
-        return self.readout(x).unsqueeze(1)
+        return x if self.readout is None else self.readout(x).unsqueeze(1)
 
 
 class FlatEncoder(nn.Module):
@@ -62,10 +71,11 @@ def window_encoder(
     depth: int = 4,
     kernel_size: int = 5,
     filters: int = 1,
+    keep_time: bool = False,
 ) -> TemporalEncoder | FlatEncoder:
     """The encoder of a model; widths follow the paper's table of trading hyperparameters."""
     widths = (*(hidden,) * (depth - 1), features)
     kit = make_time_kit(model, symmetry, kernel_size=kernel_size, filters=filters, gain=GAIN)
     if kit is None:
         return FlatEncoder((symmetry.window * symmetry.features, *widths))
-    return TemporalEncoder(symmetry, kit, widths)
+    return TemporalEncoder(symmetry, kit, widths, keep_time=keep_time)

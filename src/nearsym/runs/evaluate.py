@@ -1,6 +1,6 @@
 """The value of a trained agent: many episodes, an interval, and a film of the first."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError, check_range
 from nearsym.runs.folder import check_data
+from nearsym.runs.trading import TradingEvaluation
 from nearsym.runs.train import torch_threads
 from nearsym.tasks.task import Noise, Playing
 from nearsym.tasks.trading.leak_check import evaluate_shuffled
@@ -35,12 +36,15 @@ def evaluate_run(
     sample: bool = False,
     seed: int = FIRST_SEED,
     video: Path | None = None,
+    trading: Mapping[str, Any] | None = None,
     progress: bool | Callable[[], None] = False,
 ) -> dict[str, Any]:
     """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean.
 
-    `progress` is a bar, silence, or a function that is called after every episode.
+    `trading` are options of `MarketChoice` and `PortfolioFiles`, for tasks with prices. `progress`
+    is a bar, silence, or a function that is called after every episode.
     """
+    market = TradingEvaluation.of(run.task, {} if trading is None else trading)
     check_range("episodes", episodes, 1, MOST)
     check_range("seed", seed, 0, LARGEST_SEED)
     task = run.task if noise is None else run.task.with_noise(noise)
@@ -48,9 +52,10 @@ def evaluate_run(
     # As in training: the same numbers to the last bit.
     with (
         torch_threads(run.config.threads),
-        closing(task.make("test", render_mode=render_mode)) as env,
+        closing(market.make(task, render_mode)) as env,
     ):
-        check_data(run.path, task, env)
+        if not market.other_tickers:
+            check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
         agent.generator.manual_seed(seed)  # what a sampled policy draws
         film = None if video is None else Film(env, video)
@@ -64,7 +69,7 @@ def evaluate_run(
                 on_step=played.on_step,
                 on_episode=played.on_episode,
             )
-            result = task.evaluate(agent.policy, env, playing)
+            result = market.evaluate(task, agent.policy, env, playing)
         if film is not None:
             film.write()
     about = {"noise": task.noise, "checkpoint": checkpoint, "run": str(run.path)}

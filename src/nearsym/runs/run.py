@@ -179,12 +179,16 @@ class Run:
         seed: int = FIRST_SEED,
         video: StrPath | None = None,
         progress: bool = False,
+        **trading: Any,
     ) -> dict[str, Any]:
         """Returns of whole episodes: `return_mean`, its 95 % interval `return_ci95`, `returns`, ….
 
         `noise` is a number, or 'task' for the image noise under which the paper tests policies on
         this task; by default that of training. Trading is played on the test part, with the daily
-        value and costs of every episode and the baselines beside it.
+        value and costs of every episode and the baselines beside it. There `trading` may change
+        the `part` (validation or test), `tickers`, `start`, `end`, `cost`, `cash` and
+        `max_shares`; `export` is a folder for tables (`format` parquet or csv), `tear_sheet` a
+        picture.
         """
         return evaluate_run(
             self,
@@ -194,6 +198,7 @@ class Run:
             sample=sample,
             seed=seed,
             video=None if video is None else Path(video),
+            trading=trading,
             progress=progress,
         )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nearsym.errors import unknown_name
+from nearsym.studies.planted import planted_study
 from nearsym.studies.study import SCALES, Evaluation, Grid, Study
 from nearsym.tasks.control.domains import DOMAINS
 
@@ -82,7 +83,9 @@ def _pixels(scale: str, worlds: dict[str, list[str]], models: Sequence[str]) -> 
 
 
 SMOKE_PIXELS = _grids({CARTPOLE: ["original"]}, 2, model=MODELS, **PIXELS, **SMOKE)
-SMOKE_VECTORS = _grids({"craft": [TILTS[0], TILTS[-1]]}, 2, model=MODELS, **VECTORS, **SMOKE)
+SMOKE_VECTORS = _grids({"craft": TILTS[:1]}, 2, model=MODELS, **VECTORS, **SMOKE) + _grids(
+    {"craft": TILTS[-1:]}, 2, model=["exact", "approx"], **VECTORS, **SMOKE
+)
 
 
 def _curves(scale: str) -> Study:
@@ -292,6 +295,7 @@ STUDIES: dict[str, Callable[[str], Study]] = {
     "rpp-tau": _rpp_tau,
     "tasks": _tasks,
     "trading": _trading,
+    "planted": lambda scale: planted_study(scale, _seeds),
     "parameters": _parameters,
     "wall-clock": _wall_clock,
     "regret": _regret,

@@ -143,6 +143,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "rpp-tau": ("curves",),
     "tasks": ("tasks",),
     "trading": ("trading", "trading-weights", "prices"),
+    "planted": ("planted",),
     "parameters": (),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "profiles", "curves"),

@@ -17,13 +17,13 @@ from nearsym.studies.plan import Planned, built
 from nearsym.studies.results import RunResult
 from nearsym.studies.study import Evaluation, noises_of
 from nearsym.tasks.task import Task
-from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
-from nearsym.tasks.trading.task import TradingTask
-from nearsym.training.evaluate import rollouts
+from nearsym.tasks.trading.null import ORDERS
 
 OF_EVERY_TASK = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
-OF_EVERY_TASK |= {"checkpoint", "run", "video"}
+OF_EVERY_TASK |= {"checkpoint", "run", "video", "files"}
 """What an evaluation tells of every task; the rest are details of one."""
+DIGITS = {"value": 0, "costs": 2, "turnover": 4, "exposure": 4, "weights": 4}
+"""Of daily records."""
 
 
 def result_of(
@@ -46,7 +46,7 @@ def result_of(
         parameters=run.summary["parameters"],
         seconds=run.summary["seconds"],
         evaluations={name: found["returns"] for name, found in played.items()},
-        details=_details(config.task, played.get("clean", {}), evaluation.episodes),
+        details=_details(played.get("clean", {})),
         versions=recorded["versions"],
     )
 
@@ -94,30 +94,13 @@ def _elements(task: Task) -> list[str]:
     return list(symmetry.group.elements) if isinstance(symmetry, Symmetry) else []
 
 
-def _details(task: Task, found: dict[str, Any], episodes: int) -> dict[str, Any]:
+def _details(found: dict[str, Any]) -> dict[str, Any]:
     """What the task told beside the returns. Daily values in whole units of money and fees in
     hundredths keep the file small."""
     details = {name: value for name, value in found.items() if name not in OF_EVERY_TASK}
-    for name, digits in (("value", 0), ("costs", 2)):
+    for name, digits in DIGITS.items():
         if name in details:
             details[name] = np.round(details[name], digits).tolist()
-    if isinstance(task, TradingTask) and episodes:
-        details["random"] = random_orders(task, episodes)
+    if ORDERS in details.get("null", {}):
+        details["random"] = details["null"][ORDERS]["row"]
     return details
-
-
-def random_orders(task: TradingTask, episodes: int) -> dict[str, Any]:
-    """What uniformly random orders earn in the test part: an agent that has learned nothing."""
-    rng = np.random.default_rng(0)
-    with closing(task.make("test")) as env:
-        shape = env.action_space.shape
-        assert shape is not None
-        played = rollouts(
-            lambda obs: rng.uniform(-1, 1, (len(obs), *shape)),
-            env,
-            episodes=episodes,
-            seed=0,
-            keep_infos=True,
-        )
-        tracks = [Track.from_infos("random orders", episode.infos) for episode in played]
-    return summary_row("random orders", [metrics(track) for track in tracks])

@@ -140,6 +140,11 @@ def symmetry_of(run: RunResult) -> str | None:
     return settings_of(run).get("symmetry") or "T"
 
 
+def is_market(world: World) -> bool:
+    """Whether a world is one of real prices: planted markets are variants."""
+    return world.task == TRADING and world.variant is None
+
+
 def by_world(results: Iterable[RunResult]) -> dict[World, list[RunResult]]:
     """The runs of each world, tasks and strengths in order."""
     found: dict[World, list[RunResult]] = {}

@@ -21,7 +21,7 @@ from nearsym.tasks.craft.task import CraftTask
 from nearsym.tasks.craft.variants import VARIANTS as CRAFT_VARIANTS
 from nearsym.tasks.custom import CustomTask, Factory, custom_task, from_factory, from_gymnasium
 from nearsym.tasks.task import Task
-from nearsym.tasks.trading.environment import make_trading
+from nearsym.tasks.trading.make import make_trading
 from nearsym.tasks.trading.task import TradingTask
 
 NAMESPACE = "nearsym"
@@ -117,7 +117,7 @@ def register() -> None:
         entry_point="nearsym.tasks.craft.environment:CraftEnv",
         vector_entry_point="nearsym.tasks.craft.vector:CraftVectorEnv",
     )
-    _register(TradingTask.name, entry_point="nearsym.tasks.trading.environment:make_trading")
+    _register(TradingTask.name, entry_point="nearsym.tasks.trading.make:make_trading")
 
 
 def _register(name: str, **options: Any) -> None:

@@ -1,6 +1,8 @@
 """The check on real market data runs on any folder of the right shape, and sees wrong numbers."""
 
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +11,16 @@ from nearsym.tasks.trading.download import DOW_30
 from nearsym.tasks.trading.resample import random_walk_prices
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "check_market.py"
+
+
+def test_a_wrong_folder_is_one_sentence(tmp_path):
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        shown = subprocess.run(
+            [sys.executable, SCRIPT, folder], capture_output=True, text=True, check=False
+        )
+        assert shown.returncode == 2
+        assert shown.stderr.count("\n") == 1
+        assert "is no folder of market data: expected dow_close.csv.gz" in shown.stderr
 
 
 def test_random_prices_do_not_pass_for_the_dow(tmp_path, capsys):

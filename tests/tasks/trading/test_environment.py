@@ -13,8 +13,9 @@ from stable_baselines3.common.env_checker import check_env as check_env_sb3
 import nearsym
 from nearsym.errors import UsageError
 from nearsym.tasks import registry  # noqa: F401 (registers the ids)
-from nearsym.tasks.trading.environment import TradingEnv, make_trading
+from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.ledger import fill_orders
+from nearsym.tasks.trading.make import make_trading
 from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.resample import random_walk_prices, shuffled_returns
 from nearsym.tasks.trading.split import Split

@@ -11,7 +11,8 @@ from nearsym.errors import MissingExtraError, UsageError
 from nearsym.tasks.trading import prices
 from nearsym.tasks.trading.checks import find_problems
 from nearsym.tasks.trading.files import read_prices
-from nearsym.tasks.trading.prices import PriceTable, content_hash, load_prices, read_raw
+from nearsym.tasks.trading.judgement import content_hash
+from nearsym.tasks.trading.prices import PriceTable, load_prices, read_raw
 from nearsym.tasks.trading.resample import random_walk_prices
 from nearsym.tasks.trading.split import PAPER_SPLIT, Split
 
@@ -153,7 +154,7 @@ def test_times_and_zones_after_the_day_are_cut_off(tmp_path):
         ("12,22", "12,inf", r"row 3 \(2001-01-04\), column BBB: .*inf.* is no number"),
         ("10,20", ",20", r"column AAA: starts late, on 2001-01-03; the table starts on 2001-01-02"),
         ("12,22", "5.5,22", r"row 3 .* column AAA: .* from 11 to 5.5, .* unadjusted 2:1 split"),
-        ("12,22", "12,420", r"row 3 .* column BBB: .* from 21 to 420, .* unadjusted 1:20 split"),
+        ("12,22", "12,420", r"row 3 .* column BBB: .* from 21 to 420, by a factor of 20"),
     ],
 )
 def test_each_problem_names_its_row_and_column(tmp_path, old, new, text):

@@ -8,6 +8,7 @@ from nearsym.studies.charts.curves import curves, over_time, profiles
 from nearsym.studies.charts.maps import maps, worst
 from nearsym.studies.charts.trading import portfolios, time_weights
 from nearsym.studies.charts.weights import weights
+from nearsym.studies.planted import planted_charts
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import unique
 
@@ -19,6 +20,7 @@ CHARTS: dict[str, Callable[[list[RunResult]], list[Chart]]] = {
     "weights": weights,
     "trading": portfolios,
     "trading-weights": time_weights,
+    "planted": planted_charts,
     "wall-clock": over_time,
 }
 """Each gives no chart where the results have nothing for it."""

@@ -1,62 +1,141 @@
 """Trading: portfolios and fees over the test part, weights of days and scales."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from nearsym.layers.scale import SCALES
 from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.luck import nulls_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
-from nearsym.studies.selection import TRADING, by_arm, by_world
+from nearsym.studies.selection import by_arm, by_world, is_market
 from nearsym.studies.statistics import Measured, mean_over_seeds
 
 POINTS = 250
 """Days that are drawn, of as many as there are."""
+MOST_NAMED = 6
+"""Tickers that a chart of positions has lines for."""
+
+
+Daily = Callable[[RunResult], np.ndarray]
+"""A run to (episodes, days)."""
+
+
+def _value(run: RunResult) -> np.ndarray:
+    return 1e-6 * np.asarray(run.details["value"])
+
+
+def _drawdown(run: RunResult) -> np.ndarray:
+    value = np.asarray(run.details["value"])
+    return 100 * (value / np.maximum.accumulate(value, axis=1) - 1)
+
+
+def _exposure(run: RunResult) -> np.ndarray:
+    return 100 * np.asarray(run.details["exposure"])
+
+
+def _fees(run: RunResult) -> np.ndarray:
+    return 1e-3 * np.asarray(run.details["costs"]).cumsum(axis=1)
+
+
+DAILY: dict[str, tuple[str, str, str, Daily]] = {
+    "value": ("value", "Portfolio value (mm)", "value (mm)", _value),
+    "drawdown": ("value", "Drawdown from the highest value so far", "drawdown (%)", _drawdown),
+    "exposure": ("exposure", "Invested share of the value", "exposure (%)", _exposure),
+    "costs": ("costs", "Paid so far: fees (thousand)", "fees (thousand)", _fees),
+}
+"""What is drawn day by day: the record that it needs, title, label and numbers."""
 
 
 def portfolios(results: list[RunResult]) -> list[Chart]:
-    """The paper's Figure 6: value, and fees so far, day by day, mean of the sampled episodes."""
+    """The paper's Figure 6 and what a tear sheet has beside it: value, drawdown, exposure, fees and
+    weights day by day, means of the sampled episodes."""
     charts = []
     for world, runs in by_world(results).items():
         told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
-        if world.task != TRADING or not told:
+        if not is_market(world) or not told:
             continue
-        days = [tuple(run.details["dates"]) for run in told]
-        told = [run for run, dates in zip(told, days, strict=True) if dates == days[0]]
-        kept = np.unique(np.linspace(0, len(days[0]) - 1, POINTS).astype(int))
-        for key, label, unit in (("value", "value (mm)", 1e-6), ("costs", "fees (thousand)", 1e-3)):
-            made = [_daily(arm, some, key, unit, kept) for arm, some in by_arm(told).items()]
+        dates = tuple(told[0].details["dates"])
+        told = [run for run in told if tuple(run.details["dates"]) == dates]
+        kept = np.unique(np.linspace(0, len(dates) - 1, POINTS).astype(int))
+        shared: dict[str, Any] = {
+            "dates": tuple(dates[i] for i in kept),
+            "group": f"trading {world.scale}",
+        }
+        shared |= {"x_label": f"day of the {told[0].details.get('part', 'test')} part"}
+        for key, (record, title, label, daily) in DAILY.items():
+            having = [run for run in told if run.details.get(record)]
+            made = [_daily(arm, some, daily, kept) for arm, some in by_arm(having).items()]
+            if not made:
+                continue
+            beside = _beside(told[0], kept) if key == "value" else ()
             charts.append(
                 Chart(
                     name=f"trading {key} {world.scale}",
-                    title=f"Portfolio {label}" if key == "value" else f"Paid so far: {label}",
-                    x_label="day of the test part",
+                    title=title,
                     y_label=label,
-                    lines=tuple(line for line, _ in made),
+                    lines=(*(line for line, _ in made), *beside),
                     about="Mean of the sampled episodes; thin lines are single runs.",
                     points=tuple(point for _, points in made for point in points),
-                    dates=tuple(days[0][i] for i in kept),
-                    group=f"trading {world.scale}",
+                    **shared,
                 )
             )
+        charts += _holdings(told, kept, str(world.scale), shared)
     return charts
 
 
 def _daily(
-    arm: str, runs: Sequence[RunResult], key: str, unit: float, days: np.ndarray
+    arm: str, runs: Sequence[RunResult], daily: Daily, days: np.ndarray
 ) -> tuple[Line, list[Measured]]:
-    each = [unit * np.mean(run.details[key], axis=0) for run in runs]
-    lines = [(one.cumsum() if key == "costs" else one)[days] for one in each]
+    lines = [daily(run).mean(axis=0)[days] for run in runs]
     points = [mean_over_seeds(dict(enumerate(column))) for column in np.transpose(lines).tolist()]
     return Line.of(arm, range(len(days)), points, lines if len(lines) > 1 else ()), points
+
+
+def _beside(run: RunResult, days: np.ndarray) -> list[Line]:
+    """The first and the last baseline, uniform holding and the index; then what chance does."""
+    values = run.details.get("baselines", {})
+    names = list(dict.fromkeys([*list(values)[:1], *list(values)[-1:]]))
+    x = tuple(map(float, range(len(days))))
+    lines = [Line(n, x, tuple((1e-6 * np.asarray(values[n])[days]).tolist())) for n in names]
+    for name, null in nulls_of([run]).items():
+        low, middle, high = (1e-6 * np.asarray(null["band"])[:, days]).tolist()
+        lines.append(Line(f"{name} (5 to 95 %)", x, tuple(middle), tuple(low), tuple(high)))
+    return lines
+
+
+def _holdings(
+    runs: Sequence[RunResult], days: np.ndarray, scale: str, shared: dict[str, Any]
+) -> list[Chart]:
+    """For each model the tickers that it holds most of."""
+    charts = []
+    for arm, some in by_arm([run for run in runs if run.details.get("weights")]).items():
+        tickers = some[0].details["tickers"]
+        same = [run for run in some if run.details["tickers"] == tickers]
+        weights = 100 * np.mean([run.details["weights"] for run in same], axis=0)  # (days, tickers)
+        x = tuple(map(float, range(len(days))))
+        largest = np.argsort(-weights.mean(axis=0))[:MOST_NAMED]
+        lines = [Line(tickers[i], x, tuple(weights[days, i].tolist())) for i in largest]
+        charts.append(
+            Chart(
+                name=f"trading weights of {arm} {scale}",
+                title=f"Largest positions of {arm}",
+                y_label="share of the value (%)",
+                lines=tuple(lines),
+                about=f"Mean of {len(same)} runs and their sampled episodes.",
+                **(shared | {"group": f"trading held {scale}"}),
+            )
+        )
+    return charts
 
 
 def time_weights(results: list[RunResult]) -> list[Chart]:
     """The paper's Figure 7: relaxed weights of the encoder's first layer over days and scales."""
     charts = []
     for world, runs in by_world(results).items():
-        if world.task != TRADING:
+        if not is_market(world):
             continue
         for kind, label in (("time", "day of the window, the last is today"), ("scale", "scale")):
             arms = by_arm([run for run in runs if _layer(run, kind) is not None])

@@ -33,7 +33,8 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "regret": ("Regret", ("regret", "sweeps"), ("regret", "sweeps")),
     "curves": ("Learning curves", ("curves", "profiles"), ("end", "area", "differences")),
     "final": ("Tests of the best checkpoint", (), ("final", "noise", "noise-trained")),
-    "trading": ("Trading", ("trading", "trading-weights"), ("trading",)),
+    "trading": ("Trading", ("trading", "trading-weights"), ("trading", "months")),
+    "planted": ("Planted signals", ("planted",), ("planted",)),
     "weights": ("Relaxed weights", ("weights",), ("spread",)),
     "settings": ("Settings", (), ("rpp-tau", "settings")),
     "all": ("All worlds together", (), ("aggregates",)),
@@ -58,6 +59,8 @@ TITLES = {
     "wall-clock": "Time per frame",
     "time to return": "Time to a given return",
     "trading": "Portfolios",
+    "months": "Monthly returns",
+    "planted": "How much of a planted signal is found",
 }
 """What tables are called; others by their names."""
 

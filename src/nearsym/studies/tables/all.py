@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from nearsym.errors import unknown_name
+from nearsym.studies.planted import planted_table
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import unique
 from nearsym.studies.tables.costs import parameters, tasks, wall_clock, what_was_run
@@ -19,7 +20,7 @@ from nearsym.studies.tables.returns import (
 )
 from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table
-from nearsym.studies.tables.trading import trading
+from nearsym.studies.tables.trading import months, trading
 
 TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "runs": what_was_run,
@@ -32,6 +33,8 @@ TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "settings": settings,
     "rpp-tau": tau_sweep,
     "trading": trading,
+    "months": months,
+    "planted": planted_table,
     "regret": regrets,
     "aggregates": aggregates,
     "sweeps": strengths,
@@ -49,7 +52,8 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "weights": ("spread",),
     "rpp-tau": ("rpp-tau",),
     "tasks": ("tasks",),
-    "trading": ("trading",),
+    "trading": ("trading", "months"),
+    "planted": ("planted",),
     "parameters": ("parameters",),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "aggregates", "end", "settings"),

@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from nearsym.studies.claims.portfolios import figure_of
+from nearsym.studies.luck import beyond, chance, deflated, nulls_of
 from nearsym.studies.paper import TABLE_2, TABLE_2_SOURCE
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import TRADING, by_arm, by_world
+from nearsym.studies.selection import by_arm, by_world, is_market
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.trading.tear_sheet import MONTHS, monthly_returns
 
 FIGURES = {
     "final_value": ("final value (mm)", 1e-6),
@@ -20,6 +25,11 @@ FIGURES = {
     "turnover": ("turnover a year", 1.0),
     "costs": ("costs (thousand)", 1e-3),
 }
+CAUTION = (
+    "p: how probable it is that chance, random fixed portfolios or random orders, ends at least as "
+    "high; deflated Sharpe: the probability that the returns over uniform holding are more than "
+    "the best of all runs shown would have by chance."
+)
 POLICIES = ("sampled", "mean policy")
 
 
@@ -28,17 +38,50 @@ def trading(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         told = [run for run in runs if run.details.get("metrics")]
-        if world.task != TRADING or not told:
+        if not is_market(world) or not told:
             continue
         for place, policy in enumerate(POLICIES):
-            rows += [_row(arm, policy, place, some) for arm, some in by_arm(told).items()]
+            for arm, some in by_arm(told).items():
+                rows.append(_row(arm, policy, place, some) | _luck(some, told, place))
         rows += _baselines(told)
     about = (
         "Test part of the data. A model's numbers are means over seeds, each seed counted by the "
-        f"mean of its sampled episodes, or by its mean policy. {TABLE_2_SOURCE} Other stocks, "
-        "another test period."
+        f"mean of its sampled episodes, or by its mean policy. {CAUTION} {TABLE_2_SOURCE} Other "
+        "stocks, another test period."
     )
     return tabled("trading", about, rows)
+
+
+def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) -> dict[str, Cell]:
+    """What of a result chance may explain."""
+    cells: dict[str, Cell] = {}
+    probability, seeds = chance(runs, place), beyond(runs, place)
+    if probability is not None and seeds is not None:
+        cells = {"p of the value": probability, "seeds beyond chance": f"{seeds[0]} of {seeds[1]}"}
+    ratio = deflated(runs, all_runs) if place == 0 else None
+    return cells if ratio is None else cells | {"deflated Sharpe": ratio}
+
+
+def months(results: list[RunResult]) -> list[Table]:
+    """The return of every calendar month, as a tear sheet has it."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
+        if not is_market(world) or not told:
+            continue
+        for arm, some in by_arm(told).items():
+            rows += _months(arm, some)
+    about = "Return of each month in per cent, mean of the sampled episodes and of the runs."
+    return tabled("months", about, rows)
+
+
+def _months(arm: str, runs: Sequence[RunResult]) -> list[dict[str, Cell]]:
+    by_year: dict[int, dict[str, Cell]] = {}
+    values = np.mean([np.mean(run.details["value"], axis=0) for run in runs], axis=0)
+    for (year, month), change in monthly_returns(runs[0].details["dates"], values).items():
+        row = by_year.setdefault(year, {"portfolio": arm, "year": str(year)})
+        row[MONTHS[month - 1]] = 100 * change
+    return list(by_year.values())
 
 
 def _row(arm: str, policy: str, place: int, runs: Sequence[RunResult]) -> dict[str, Cell]:
@@ -51,18 +94,29 @@ def _row(arm: str, policy: str, place: int, runs: Sequence[RunResult]) -> dict[s
 
 
 def _baselines(runs: Sequence[RunResult]) -> list[dict[str, Cell]]:
-    """They do not depend on the run; random orders are an agent that has learned nothing."""
+    """They do not depend on the run; then what chance does, which has learned nothing."""
     first = runs[0]
     rows = [*first.details["metrics"][len(POLICIES) :]]
-    rows += [first.details["random"]] if first.details.get("random") else []
+    nulls = [null["row"] for null in nulls_of(runs).values()]
+    rows += nulls or ([first.details["random"]] if first.details.get("random") else [])
     return [
         {
             "portfolio": row["name"],
             **{title: unit * row[name]["mean"] for name, (title, unit) in FIGURES.items()},
+            **_spread(row),
             **_paper(str(row["name"]).partition(" ")[0]),
         }
         for row in rows
     ]
+
+
+def _spread(row: dict[str, Any]) -> dict[str, Cell]:
+    """Between which final values nine of ten draws of chance lie."""
+    title, unit = FIGURES["final_value"]
+    ends = row["final_value"].get("q90")
+    if ends is None:
+        return {}
+    return {f"{title}, 5 %": unit * ends[0], f"{title}, 95 %": unit * ends[1]}
 
 
 def _paper(name: str) -> dict[str, Cell]:

@@ -31,15 +31,21 @@ def baseline_tracks(
 ) -> list[Track]:
     """Every baseline over the rows `days` of a table, under the rules of the trading task.
 
-    Weights are fitted on the training part alone. Maximum Sharpe is left out where no ticker
-    gained in training: its problem has no solution then.
+    Weights are fitted on the training part alone, and only to tickers that moved in it: one that
+    never did has no risk to weigh. Where none moved, nothing is fitted. Maximum Sharpe is left out
+    where no ticker gained in training: its problem has no solution then.
     """
     returns = training_returns(table, split)
-    weights = {"uniform": np.full(len(table.tickers), 1 / len(table.tickers))}
-    weights["inverse volatility"] = inverse_volatility(returns)
-    weights["minimum variance"] = minimum_variance(returns)
+    moved = returns.std(axis=0) > 0
+    fitted: dict[str, Callable[[np.ndarray], np.ndarray]] = {}
+    if moved.any():
+        fitted = {"inverse volatility": inverse_volatility, "minimum variance": minimum_variance}
     if (returns.mean(axis=0) > 0).any():
-        weights["maximum Sharpe"] = maximum_sharpe(returns)
+        fitted["maximum Sharpe"] = maximum_sharpe
+    weights = {"uniform": np.full(len(table.tickers), 1 / len(table.tickers))}
+    for name, fit in fitted.items():
+        weights[name] = np.zeros(len(table.tickers))
+        weights[name][moved] = fit(returns[:, moved])
     tracks = [
         hold(table, days, w, name=name, cash=cash, cost=cost, fill=fill)
         for name, w in weights.items()
@@ -80,7 +86,11 @@ def hold(
     value[0] = cash  # the state before the trade
     once = np.zeros(len(value))
     once[1] = spent
-    return Track(name, _iso(table, days), value, cost * once, once / cash)
+    held = np.tile(shares, (len(value), 1))
+    held[0] = 0.0
+    rest = np.full(len(value), cash - (1 + cost) * spent)
+    rest[0] = cash
+    return Track(name, _iso(table, days), value, cost * once, once / cash, rest, held)
 
 
 def index_track(table: PriceTable, days: slice, *, cash: float = 1_000_000.0) -> Track:

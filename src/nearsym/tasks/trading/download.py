@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from nearsym.errors import MissingExtraError, UsageError
-from nearsym.tasks.trading.files import BARS, import_pandas, iso_day, read_prices
-from nearsym.tasks.trading.prices import content_hash
+from nearsym.tasks.trading.columns import BARS
+from nearsym.tasks.trading.days import import_pandas, iso_day
+from nearsym.tasks.trading.files import read_prices
+from nearsym.tasks.trading.judgement import content_hash
 
 # fmt: off
 DOW_30 = (

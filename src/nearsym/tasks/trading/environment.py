@@ -2,32 +2,27 @@
 
 A decision on day t sees data up to t's close. With `fill="close"` (the paper) it is filled at the
 very close it sees; with `fill="next_open"` at the next day's open. Either way the step ends at the
-close of day t + 1, and the reward is the change of the portfolio's value in per cent of the
-starting cash.
+close of day t + 1. What an action says (`orders.py`), what it is worth (`rewards.py`) and what is
+seen of the market (`features.py`) can be chosen; the defaults are the paper's.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.tasks.trading.features import CLIP, market_features
 from nearsym.tasks.trading.indicators import choose, missing
-from nearsym.tasks.trading.ledger import fill_orders
-from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable, load_prices
-from nearsym.tasks.trading.rules import check_entry, check_options, usable_days
-from nearsym.tasks.trading.split import Part, Split, as_split
-from nearsym.training.random_state import check_packed, pack_generator, unpack_generator
-
-ENV_ID = "nearsym/trading-v0"
-"""Its name in Gymnasium; `tasks/registry.py` registers it."""
-_PERCENT = 100.0
+from nearsym.tasks.trading.ledger import ACCOUNTINGS
+from nearsym.tasks.trading.orders import MAKERS, Position
+from nearsym.tasks.trading.prices import PriceTable
+from nearsym.tasks.trading.rewards import make_reward
+from nearsym.tasks.trading.rules import check_options, check_state, check_words, usable_days
+from nearsym.tasks.trading.split import Part, Split
+from nearsym.training.random_state import pack_generator, unpack_generator
 
 
 class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -36,16 +31,18 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
     Observation: float32 vector of window × features, time-major, oldest day first:
     `obs.reshape(env.unwrapped.window, -1)`, columns named by `env.unwrapped.features`:
 
-        cash            log(1 + c/c₀)
-        holdings/TIC    log(1 + N·h·p/c₀): the position's worth in equal shares of the start cash
+        cash            log(1 + c/u), u = c₀, or the value V with `features="returns"`
+        holdings/TIC    log(1 + N·h·p/u): the position's worth in equal shares of u
         price/TIC …     market features, normalised by the training period
 
     Holdings and cash in the window are those of each past day, as they were before its trade; days
     before the episode show the starting cash. All features lie in [−10, 10].
 
-    Action: [−1, 1]^N, times `max_shares`, rounded to whole shares; `ledger.fill_orders` says what
-    is filled. Reward: reward_scale·100·(V' − V)/c₀. The last day of the part truncates; nothing
-    terminates.
+    Action: [−1, 1]^N; by default times `max_shares`, in whole shares. `ledger.py` says what is
+    filled, in one of two ways of `accounting`. The last day of the part truncates; nothing
+    terminates. An episode starts in cash, or with `start_portfolio="random"` partly invested.
+
+    `first_day` and `last_day` (the day after the last) limit the days of the part that are traded.
 
     `info` carries `value`, `cash`, `shares`, `costs` and `turnover` (traded money over value) of
     the step and the `date` that the observation ends on.
@@ -70,13 +67,29 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         episode_days: int | None = None,
         reward_scale: float = 1.0,
         foresight: bool = False,
+        first_day: str | None = None,
+        last_day: str | None = None,
+        accounting: Literal["fair", "finrl"] = "fair",
+        features: Literal["levels", "returns"] = "levels",
+        orders: Literal["shares", "weights"] = "shares",
+        reward: Literal["gain", "log_return", "excess"] = "gain",
+        start_portfolio: Literal["cash", "random"] = "cash",
     ):
+        check_words(
+            accounting=accounting,
+            features=features,
+            orders=orders,
+            reward=reward,
+            start_portfolio=start_portfolio,
+        )
         check_options(table, window, fill, cost, max_shares, cash, reward_scale)
         self.table = table
         self.split = split
         self.part = part
         self.window = window
         self.fill = fill
+        self.accounting = accounting
+        self._whole, self._fill = ACCOUNTINGS[accounting]
         self.cost = cost
         self.max_shares = max_shares
         self.initial_cash = float(cash)
@@ -87,10 +100,17 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self.episode_days = episode_days
         self.reward_scale = reward_scale
         self.foresight = foresight
+        self.start_portfolio = start_portfolio
+        self.relative = features == "returns"
+        """Whether cash and holdings are seen as shares of the present value."""
+        self._wanted = MAKERS[orders]
+        self._reward = make_reward(reward, table, self.initial_cash, reward_scale)
 
-        market = market_features(table, split, indicators=indicators, foresight=foresight)
+        market = market_features(
+            table, split, indicators=indicators, foresight=foresight, kind=features
+        )
         self._first, self._last = usable_days(
-            table, split, part, market.first + window - 1, episode_days
+            table, split, part, market.first + window - 1, episode_days, (first_day, last_day)
         )
         self._iso_dates = [str(day) for day in table.dates]
         stocks = len(table.tickers)
@@ -127,6 +147,8 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         self._end = self._last if days is None else start + days
         self._cash = self.initial_cash
         self._shares = np.zeros_like(self._shares)
+        if self.start_portfolio == "random":
+            self._invest_at_random()
         self._settle()
         self._history()[:] = self._history()[-1]
         return self.observe(), self._info(0.0, 0.0)
@@ -136,12 +158,11 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         tomorrow = self._day + 1
         at_close = self.fill == "close"
         prices = self.table.close[self._day] if at_close else self.table.bar("open")[tomorrow]
-        filled = fill_orders(self._cash, self._shares, orders, prices, self.cost)
+        filled = self._fill(self._cash, self._shares, orders, prices, self.cost)
         before = self._value
         self._day, self._cash, self._shares = tomorrow, filled.cash, filled.shares
         self._settle()
-        gain = (self._value - before) / self.initial_cash
-        reward = self.reward_scale * _PERCENT * gain
+        reward = self._reward(before, self._value, tomorrow)
         info = self._info(filled.costs, filled.volume / before)
         return self.observe(), reward, False, tomorrow == self._end, info
 
@@ -164,26 +185,13 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `get_state` gave: the continuation is bit-identical."""
-        self._check_state(state)
+        check_state(state, len(self._shares), self.window, len(self.table.dates))
         self._day, self._end = int(state["day"]), int(state["end"])
         self._cash = float(state["cash"])
         self._shares = np.array(state["shares"], dtype=np.float64)
         self._settle()
         self._history()[:] = state["history"]
         unpack_generator(self.np_random, state["random"])
-
-    def _check_state(self, state: Mapping[str, np.ndarray]) -> None:
-        stocks = len(self._shares)
-        shapes: dict[str, tuple[int, ...]] = {"day": (), "end": (), "cash": ()}
-        shapes |= {"shares": (stocks,), "history": (self.window, 1 + stocks), "random": (6,)}
-        for name, shape in shapes.items():
-            check_entry(state, name, shape)
-        check_packed(state["random"])
-        if not self.window - 1 <= int(state["day"]) <= int(state["end"]) < len(self.table.dates):
-            raise UsageError(
-                f"A trading state from day {state['day']} to {state['end']} does not fit a table "
-                f"of {len(self.table.dates)} days. Was it taken from other data?"
-            )
 
     def _orders(self, action: np.ndarray) -> np.ndarray:
         """Whole shares from an action; refuses before anything has changed."""
@@ -205,7 +213,17 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
             )
         if largest > 1.0:  # by rounding
             action = action.clip(-1.0, 1.0)
-        return np.rint(action * self.max_shares)
+        close = self.table.close[self._day]
+        position = Position(self._shares, close, self._value, self.cost)
+        return self._whole(self._wanted(action, position, self.max_shares))
+
+    def _invest_at_random(self) -> None:
+        """A share of the cash, uniform in [0, 1], spread over the tickers by uniform weights."""
+        weights = self.np_random.dirichlet(np.ones(len(self._shares)))
+        money = self.np_random.uniform() * self.initial_cash * weights
+        price = self.table.close[self._day]
+        self._shares = np.floor(money / price)
+        self._cash = self.initial_cash - float(np.dot(self._shares, price))
 
     def _settle(self) -> None:
         """Value the portfolio at the day's close and write its features into the day's row."""
@@ -213,8 +231,9 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
         worth = self._shares * close
         self._value = self._cash + float(np.dot(self._shares, close))
         row = self._rows[self._day]
-        row[0] = self._cash / self.initial_cash
-        row[1 : 1 + len(worth)] = worth * (len(worth) / self.initial_cash)
+        unit = self._value if self.relative else self.initial_cash
+        row[0] = max(self._cash, 0.0) / unit
+        row[1 : 1 + len(worth)] = worth * (len(worth) / unit)
         portfolio = row[: 1 + len(worth)]
         np.minimum(np.log1p(portfolio, out=portfolio), CLIP, out=portfolio)
 
@@ -232,53 +251,3 @@ class TradingEnv(gym.Env[np.ndarray, np.ndarray]):
             "turnover": turnover,
             "date": self._iso_dates[self._day],
         }
-
-
-def make_trading(
-    *,
-    data: str | Path | PriceTable = EMBEDDED,
-    part: Part = "train",
-    split: Split | str | None = None,
-    symmetry: Literal["T", "ST"] = "T",
-    tickers: Sequence[str] | None = None,
-    start: str | None = None,
-    end: str | None = None,
-    late: Late = "refuse",
-    jumps: Jumps = "refuse",
-    **options: Any,
-) -> TradingEnv:
-    """The trading task on embedded data, a file or a `PriceTable`.
-
-    `split` holds the dates that divide the data (the paper's by default; text as in
-    `Split.parse`), `part` is the one to trade in. `tickers`, `start`, `end`, `late`, `jumps` as in
-    `load_prices`; the other
-    options are those of `TradingEnv`.
-    """
-    known = _option_names()
-    for name in options:
-        if name not in known:
-            raise unknown_name("option of trading", name, known)
-    loading: dict[str, Any] = {
-        "tickers": tickers,
-        "start": start,
-        "end": end,
-        "late": late,
-        "jumps": jumps,
-    }
-    table = load_prices(data, **loading)
-    env = TradingEnv(table, as_split(split), part, symmetry=symmetry, **options)
-    chosen = {"data": data, "part": part, "split": split, "symmetry": symmetry}
-    env.spec = EnvSpec(
-        ENV_ID,
-        "nearsym.tasks.trading.environment:make_trading",
-        kwargs={**chosen, **loading, **options},
-    )
-    return env
-
-
-def _option_names() -> list[str]:
-    named = [
-        *inspect.signature(make_trading).parameters,
-        *inspect.signature(TradingEnv).parameters,
-    ]
-    return [name for name in named if name not in ("options", "table")]

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearsym.errors import UsageError
+from nearsym.tasks.trading.days import import_pandas
 from nearsym.tasks.trading.indicators import IN_PRICE_UNITS, INDICATORS, WARM_UP, choose
 from nearsym.tasks.trading.prices import PriceTable
 from nearsym.tasks.trading.split import Split
 
 CLIP = 10.0
 """Normalised features are cut to [−10, 10], ten training deviations, so the space is bounded."""
+
+FEATURES = ("levels", "returns")
+VOLATILITY_DAYS, LEAST_VOLATILITY = 20, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +36,32 @@ def market_features(
     *,
     indicators: Sequence[str] | None = None,
     foresight: bool = False,
+    kind: str = "levels",
 ) -> MarketFeatures:
     """z = (x − mean) / std with mean and std of the training days, for each column alone.
 
-    x is the logarithm of the close; an indicator in price units divided by the close, less one
-    for levels (bands and averages); or an indicator that is a pure number, as it is. So a stock at
-    0.30 and one at 300 look alike, and a price that has grown tenfold since training stays in
-    range. `foresight` adds the return to the next day's close: only for testing a learner.
+    With `kind="levels"` (the paper) x is the logarithm of the close; an indicator in price units
+    divided by the close, less one for levels (bands and averages); or an indicator that is a pure
+    number, as it is. So a stock at 0.30 and one at 300 look alike. But prices grow: years after
+    training most of them lie beyond all that was seen in it.
+
+    With `kind="returns"` nothing drifts: x is the day's log return, and an indicator in price
+    units relative to the close, both divided by the ticker's volatility of late.
+
+    `foresight` adds the return to the next day's close: only for testing a learner.
     """
     chosen = choose(table, indicators)
     first = max((WARM_UP[name] for name in chosen), default=0)
-    columns = {"price": np.log(table.close)}
+    unit = np.ones_like(table.close)
+    if kind == "levels":
+        columns = {"price": np.log(table.close)}
+    else:
+        first = max(first, VOLATILITY_DAYS)
+        unit = volatility(table.close)
+        columns = {"return": log_returns(table.close) / unit}
     for name in chosen:
-        columns[name] = _free_of_price(name, INDICATORS[name](table), table.close)
+        relative = _free_of_price(name, INDICATORS[name](table), table.close)
+        columns[name] = relative / unit if name in IN_PRICE_UNITS else relative
     if foresight:
         tomorrow = np.zeros_like(table.close)
         tomorrow[:-1] = table.close[1:] / table.close[:-1] - 1
@@ -63,6 +80,19 @@ def market_features(
     values.flags.writeable = False
     names = tuple(f"{name}/{ticker}" for name in columns for ticker in table.tickers)
     return MarketFeatures(values, names, first)
+
+
+def log_returns(close: np.ndarray) -> np.ndarray:
+    """(days, tickers): log p[t]/p[t − 1]; the first day has 0."""
+    return np.diff(np.log(close), axis=0, prepend=np.log(close[:1]))
+
+
+def volatility(close: np.ndarray) -> np.ndarray:
+    """(days, tickers): the deviation of daily log returns around 0 over the past, recent days
+    weighing more (half of the weight on the last 20); never below a hundredth of a per cent."""
+    squares = import_pandas().DataFrame(log_returns(close)[1:] ** 2)
+    mean = squares.ewm(halflife=VOLATILITY_DAYS).mean().to_numpy()
+    return np.sqrt(np.maximum(np.r_[mean[:1], mean], LEAST_VOLATILITY**2))
 
 
 def _free_of_price(name: str, values: np.ndarray, close: np.ndarray) -> np.ndarray:

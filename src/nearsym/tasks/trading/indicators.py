@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nearsym.errors import UsageError, unknown_name
-from nearsym.tasks.trading.files import import_pandas
+from nearsym.tasks.trading.days import import_pandas
 from nearsym.tasks.trading.prices import PriceTable
 
 

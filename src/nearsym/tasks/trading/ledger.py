@@ -1,5 +1,10 @@
-"""Filling orders: whole shares, sells before buys, cash never negative, a fee on both sides."""
+"""Filling orders: whole shares, sells before buys, cash never negative, a fee on both sides.
 
+Two ways of accounting differ where cash runs short: `fair` serves all buys alike, `finrl` is that
+of FinRL's trading environment.
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,3 +59,48 @@ def fill_orders(
         traded = bought - sold
     volume = proceeds + spent
     return Fill(cash - bill, shares + traded, traded, volume, cost * volume)
+
+
+def fill_greedily(
+    cash: float, shares: np.ndarray, orders: np.ndarray, prices: np.ndarray, cost: float
+) -> Fill:
+    """As `fill_orders`, but the largest buy is served first, and each takes what cash is left.
+
+        bought = min(order, ⌊cash / ((1 + cost)·price)⌋),   one ticker after the other
+
+    Sums are taken in the order in which FinRL takes them, so that values agree to rounding; of
+    equal orders the last ticker comes first, as there.
+
+    >>> shares, orders = np.zeros(2), np.array([3.0, 9.0])
+    >>> fill_greedily(1000.0, shares, orders, np.array([10.0, 100.0]), cost=0.0)[:2]
+    (70.0, array([3., 9.]))
+    """
+    shares, before = shares.copy(), shares
+    order = np.argsort(orders.astype(np.int64))
+    for i in order[: np.count_nonzero(orders < 0)]:
+        sold = min(-orders[i], shares[i])
+        cash += prices[i] * sold * (1 - cost)
+        shares[i] -= sold
+    for i in order[::-1][: np.count_nonzero(orders > 0)]:
+        # Rounding may leave cash a hair below 0: then nothing can be bought.
+        bought = max(0.0, min(cash // (prices[i] * (1 + cost)), orders[i]))
+        cash -= prices[i] * bought * (1 + cost)
+        shares[i] += bought
+    traded = shares - before
+    volume = float(np.dot(np.abs(traded), prices))
+    return Fill(float(cash), shares, traded, volume, cost * volume)
+
+
+class Accounting(NamedTuple):
+    """How an action becomes shares, and how they are paid."""
+
+    whole: Callable[[np.ndarray], np.ndarray]
+    """To whole shares."""
+    fill: Callable[[float, np.ndarray, np.ndarray, np.ndarray, float], Fill]
+
+
+ACCOUNTINGS = {
+    "fair": Accounting(np.rint, fill_orders),
+    "finrl": Accounting(np.trunc, fill_greedily),
+}
+"""FinRL cuts an order off to whole shares, `fair` rounds it."""

@@ -27,6 +27,10 @@ class Track:
     """n + 1 fees, each paid in the step that ends on its day; the first is 0."""
     turnover: np.ndarray
     """n + 1 fractions: money traded in the step over the value before it; the first is 0."""
+    cash: np.ndarray | None = None
+    """n + 1 amounts that are not invested, where it is known."""
+    shares: np.ndarray | None = None
+    """(n + 1, tickers) holdings, where they are known."""
 
     @classmethod
     def from_infos(cls, name: str, infos: Sequence[Mapping[str, Any]]) -> "Track":
@@ -37,7 +41,14 @@ class Track:
             np.array([info["value"] for info in infos], dtype=np.float64),
             np.array([info["costs"] for info in infos], dtype=np.float64),
             np.array([info["turnover"] for info in infos], dtype=np.float64),
+            np.array([info["cash"] for info in infos], dtype=np.float64),
+            np.array([info["shares"] for info in infos], dtype=np.float64),
         )
+
+    @property
+    def exposure(self) -> np.ndarray:
+        """The invested share of the value, day by day; all of it where cash is not known."""
+        return np.ones_like(self.value) if self.cash is None else 1 - self.cash / self.value
 
 
 @dataclass(frozen=True)
@@ -102,18 +113,32 @@ _COLUMNS = {
 }
 
 
+_CHANCES = {"final_value": "p of the value", "sharpe_mean_over_std": "p of the Sharpe"}
+
+
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows for people, `mean ± half of the 95 % interval` where there are several runs."""
-    titles = ["portfolio", *(title for title, _, _ in _COLUMNS.values())]
-    lines = [_line(titles), _line(["---"] + ["---:"] * len(_COLUMNS))]
+    """The rows for people: `mean ± half of the 95 % interval` where there are several runs, `mean
+    (5 to 95 %)` for what chance does, and how probable a result is by chance, where that is known:
+    the larger of the probabilities under each kind of it."""
+    judged = _CHANCES if any("chance" in row for row in rows) else {}
+    titles = ["portfolio", *(title for title, _, _ in _COLUMNS.values()), *judged.values()]
+    lines = [_line(titles), _line(["---"] + ["---:"] * (len(titles) - 1))]
     for row in rows:
         cells = [_cell(row[name], scale, digits) for name, (_, scale, digits) in _COLUMNS.items()]
+        cells += [_chance(row, name) for name in judged]
         lines.append(_line([str(row["name"]), *cells]))
     return "\n".join(lines)
 
 
+def _chance(row: Mapping[str, Any], name: str) -> str:
+    return f"{max(each[name] for each in row['chance'].values()):.3f}" if "chance" in row else ""
+
+
 def _cell(entry: Mapping[str, Any], scale: float, digits: int) -> str:
     text = f"{scale * entry['mean']:.{digits}f}"
+    if "q90" in entry:
+        low, high = (f"{scale * end:.{digits}f}" for end in entry["q90"])
+        return f"{text} ({low} to {high})"
     if entry["ci95"] is None:
         return text
     low, high = entry["ci95"]

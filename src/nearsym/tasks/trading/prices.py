@@ -4,24 +4,27 @@ table = load_prices()                                # the embedded 20 stocks
 table = load_prices("mine.parquet", late="drop")
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from nearsym.errors import MissingExtraError, UsageError, unknown_name
-from nearsym.tasks.trading.checks import find_problems
-from nearsym.tasks.trading.files import BARS, Problem, RawPrices, read_prices, row_of
-
-Late = Literal["refuse", "drop"]
-Jumps = Literal["refuse", "accept"]
+from nearsym.errors import MissingExtraError, UsageError
+from nearsym.tasks.trading.columns import BARS
+from nearsym.tasks.trading.files import read_prices
+from nearsym.tasks.trading.judgement import Judged, Jumps, Late, accepted, content_hash, judge
+from nearsym.tasks.trading.problems import LARGEST, SMALLEST, RawPrices
 
 EMBEDDED = "embedded"
 """The name of the default data: the 20 US stocks that the skfolio wheel ships."""
+
+
+def is_file(data: str) -> bool:
+    """Whether a name of data is that of a file."""
+    return data != EMBEDDED and not data.startswith("planted:")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +67,13 @@ class PriceTable:
                     f"A price table of {days} days and {stocks} tickers needs {name} of shape "
                     f"{shape}, got {values.shape}."
                 )
-            if not (np.isfinite(values).all() and (values > 0).all()):
-                row, *column = np.argwhere(~(np.isfinite(values) & (values > 0)))[0]
+            sane = (values >= SMALLEST) & (values <= LARGEST)  # false for NaN
+            if not sane.all():
+                row, *column = np.argwhere(~sane)[0]
                 where = self.tickers[column[0]] if column else self.index_name
                 raise UsageError(
-                    f"A price table needs positive {name} prices, got {values[row, *column]} on "
-                    f"{self.dates[row]}, column {where}."
+                    f"A price table needs {name} prices from {SMALLEST:g} to {LARGEST:g}, got "
+                    f"{values[row, *column]} on {self.dates[row]}, column {where}."
                 )
             object.__setattr__(self, name, values)
         if len(set(self.tickers)) < stocks:
@@ -123,125 +127,42 @@ def load_prices(
 
     `tickers`, `start` and `end` (exclusive) cut the table before it is judged. Tickers that start
     late are refused or dropped by `late`; jumps that look like unadjusted splits are refused or
-    accepted by `jumps`. Every other problem is refused. Nothing is ever filled in.
+    accepted by `jumps`, and so are other moves that prices hardly make. Every other problem is
+    refused. Nothing is ever filled in.
     """
-    for name, value, choices in (
-        ("choice for late tickers", late, ("refuse", "drop")),
-        ("choice for suspected splits", jumps, ("refuse", "accept")),
-    ):
-        if value not in choices:
-            raise unknown_name(name, value, choices)
-    raw = select(read_raw(data), tickers=tickers, start=start, end=end)
-    if str(data) == EMBEDDED:
+    raw = accepted(judged := judged_prices(data, tickers, start, end, late, jumps))
+    return _as_table(raw, judged.dropped)
+
+
+def judged_prices(
+    data: str | Path | PriceTable,
+    tickers: Sequence[str] | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    late: Late = "refuse",
+    jumps: Jumps = "refuse",
+) -> Judged:
+    """What `load_prices` would load, with all that is wrong with it."""
+    if str(data) == EMBEDDED and jumps == "refuse":
         jumps = "accept"  # one suspect, RRC on 1990-04-10, long before the paper's years
-    kept, dropped, refused = judge(raw, late, jumps)
-    if refused:
-        more = (
-            f" (and {len(refused) - 1} more; `nearsym data check` lists all)"
-            if len(refused) > 1
-            else ""
-        )
-        raise UsageError(f"{raw.source}: {refused[0].text}{more}")
-    return _as_table(kept, dropped)
-
-
-def judge(
-    raw: RawPrices, late: Late, jumps: Jumps
-) -> tuple[RawPrices, tuple[str, ...], list[Problem]]:
-    """What the reader's two choices leave of a table, whom they drop, and what is wrong with it."""
-    problems = find_problems(raw)
-    dropped: tuple[str, ...] = ()
-    if late == "drop":
-        found = {problem.column for problem in problems if problem.kind == "late"}
-        dropped = tuple(name for name in raw.tickers if name in found)
-    if dropped == raw.tickers:
-        raise UsageError(f"{raw.source} leaves no ticker to trade: all of them start late.")
-    if dropped:
-        raw = _without(raw, dropped)
-        problems = find_problems(raw)
-    accepted = "split" if jumps == "accept" else None
-    return raw, dropped, [problem for problem in problems if problem.kind != accepted]
-
-
-def _without(raw: RawPrices, dropped: tuple[str, ...]) -> RawPrices:
-    """The table without some tickers, and without days that only they have."""
-    columns = [i for i, name in enumerate(raw.tickers) if name not in dropped]
-    days = np.flatnonzero(~np.isnan(raw.fields["close"][:, columns]).all(axis=1))
-    return _cut(raw, days, columns, [p for p in raw.problems if p.column not in dropped])
-
-
-def _cut(
-    raw: RawPrices, days: np.ndarray | slice, columns: list[int], problems: list[Problem]
-) -> RawPrices:
-    """Some days and columns of a table, with the problems that remain."""
-    return RawPrices(
-        dates=raw.dates[days],
-        tickers=tuple(raw.tickers[i] for i in columns),
-        fields={name: values[days][:, columns] for name, values in raw.fields.items()},
-        rows=raw.rows[days][:, columns],
-        source=raw.source,
-        problems=tuple(problems),
-    )
+    chosen: dict[str, Any] = {"start": start, "end": end, "late": late, "jumps": jumps}
+    return judge(read_raw(data), tickers=tickers, **chosen)
 
 
 def read_raw(data: str | Path | PriceTable) -> RawPrices:
     """Any source of prices, unjudged."""
+    from nearsym.tasks.trading.planted import is_planted, parse_planted  # it makes tables
+
     if isinstance(data, PriceTable):
         return _as_raw(data)
+    if is_planted(data):
+        return _as_raw(parse_planted(str(data)).table)
     return _as_raw(_embedded()) if str(data) == EMBEDDED else read_prices(data)
-
-
-def select(
-    raw: RawPrices, *, tickers: Sequence[str] | None, start: str | None, end: str | None
-) -> RawPrices:
-    """The wanted tickers (an index column stays) and days; rows keep their number in the file."""
-    columns = list(range(len(raw.tickers)))
-    if tickers is not None:
-        missing = [name for name in tickers if name not in raw.tickers]
-        if missing:
-            raise unknown_name(f"ticker in {raw.source}", missing[0], raw.tickers)
-        indices = [i for i in columns if raw.tickers[i].startswith("^")]
-        wanted = [raw.tickers.index(name) for name in tickers]
-        columns = list(dict.fromkeys(wanted + indices))
-    first = 0 if start is None else row_of(raw.dates, start)
-    last = len(raw.dates) if end is None else row_of(raw.dates, end)
-    if last - first < 2:
-        raise UsageError(
-            f"{raw.source} has {max(last - first, 0)} days from {start or 'its start'} to "
-            f"{end or 'its end'}: it covers {raw.dates[0]}…{raw.dates[-1]}."
-        )
-    days, names = slice(first, last), {raw.tickers[i] for i in columns}
-    low, high = str(raw.dates[first]), str(raw.dates[last - 1])
-
-    def inside(problem: Problem) -> bool:
-        kept = problem.column is None or problem.column in names
-        return kept and (problem.date is None or low <= problem.date <= high)
-
-    return _cut(raw, days, columns, [problem for problem in raw.problems if inside(problem)])
-
-
-def content_hash(raw: RawPrices) -> str:
-    """SHA-256 over tickers, days and prices in one fixed byte layout; of an index the closes."""
-    order = sorted(range(len(raw.tickers)), key=lambda i: raw.tickers[i].startswith("^"))
-    names = [raw.tickers[i] for i in order]
-    digest = hashlib.sha256("\n".join(names).encode())
-    digest.update(raw.dates.astype("datetime64[D]").astype("<i8").tobytes())
-    for field_name in sorted(raw.fields):
-        digest.update(field_name.encode())
-        for i in order:
-            source = "close" if raw.tickers[i].startswith("^") else field_name
-            digest.update(np.ascontiguousarray(raw.fields[source][:, i], dtype="<f8").tobytes())
-    return digest.hexdigest()
 
 
 def _as_table(raw: RawPrices, dropped: tuple[str, ...]) -> PriceTable:
     stocks = [i for i, name in enumerate(raw.tickers) if not name.startswith("^")]
     indices = [i for i, name in enumerate(raw.tickers) if name.startswith("^")]
-    if len(indices) > 1:
-        names = ", ".join(raw.tickers[i] for i in indices)
-        raise UsageError(f"{raw.source} holds several indices ({names}). Leave all but one out.")
-    if not stocks:
-        raise UsageError(f"{raw.source} leaves no ticker to trade.")
     fields = {name: values[:, stocks] for name, values in raw.fields.items()}
     return PriceTable(
         dates=raw.dates,

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Literal
 
 from nearsym.errors import UsageError, unknown_name
-from nearsym.tasks.trading.files import iso_day, row_of
+from nearsym.tasks.trading.days import iso_day, row_of
 from nearsym.tasks.trading.prices import PriceTable
 
 Part = Literal["train", "validation", "test"]

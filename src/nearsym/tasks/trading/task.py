@@ -1,6 +1,6 @@
 """The trading task as a value."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -10,11 +10,13 @@ import gymnasium
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TIME_KINDS
 from nearsym.tasks.task import Noise, Part, Playing, Policy, Settings, Traits, play, returns_of
-from nearsym.tasks.trading.baselines import baseline_tracks
-from nearsym.tasks.trading.environment import TradingEnv, make_trading
-from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
-from nearsym.tasks.trading.prices import EMBEDDED, Jumps, Late, PriceTable
-from nearsym.training.evaluate import Episode
+from nearsym.tasks.trading.environment import TradingEnv
+from nearsym.tasks.trading.evaluation import Portfolios
+from nearsym.tasks.trading.judgement import Jumps, Late
+from nearsym.tasks.trading.make import make_trading
+from nearsym.tasks.trading.planted import PREFIX
+from nearsym.tasks.trading.portfolio import Track
+from nearsym.tasks.trading.prices import EMBEDDED, PriceTable, is_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,6 @@ class TradingTask:
     rounds_away: ClassVar[bool] = True  # a day's move of a price is smaller than bfloat16's step
     light: ClassVar[bool] = False
     name: ClassVar[str] = "trading"
-    variant: ClassVar[None] = None
     noise: ClassVar[float] = 0.0
     frames_per_step: ClassVar[int] = 1
     stacked: ClassVar[int] = 1
@@ -34,19 +35,39 @@ class TradingTask:
     symmetry: Literal["T", "ST"] | None = None
     """equivariance to translation in time, T (default), or to scale and translation, ST"""
     data: str | None = None
-    """a CSV or Parquet file of prices (default: the embedded ones)"""
+    """a CSV or Parquet file of prices, or planted:momentum=0.3 (default: the embedded ones)"""
     split: str | None = None
     """the dates that separate training, validation and test"""
+    tickers: str | None = None
+    """comma-separated tickers to trade (default: all in the data)"""
+    start: str | None = None
+    """cut the data before this day, ISO"""
+    end: str | None = None
+    """cut the data from this day on"""
+    cost: float = 0.001
+    """fees, as a fraction of the traded money"""
+    cash: float = 1_000_000.0
+    """what an episode starts with"""
     fill: Literal["close", "next_open"] = "close"
     """fill orders at the close that is shown, or at the next_open"""
+    accounting: Literal["fair", "finrl"] = "fair"
+    """when cash is short, scale all buys alike (fair), or serve the largest first as FinRL does"""
     late: Late = "refuse"
     """refuse or drop tickers that start late"""
     jumps: Jumps = "refuse"
     """refuse or accept jumps that look like unadjusted splits"""
     max_shares: int = 100
     """the largest order, in shares of a ticker a day"""
+    features: Literal["levels", "returns"] = "levels"
+    """show log prices, or returns and indicators in units of volatility, which do not drift"""
+    orders: Literal["shares", "weights"] = "shares"
+    """an action says what to buy and sell, or which weights to hold"""
+    reward: Literal["gain", "log_return", "excess"] = "gain"
+    """the gain over the starting cash, the log return, or that less the market's"""
     reward_scale: float = 1.0
-    """the reward for a gain of one per cent of the starting cash"""
+    """the reward for a gain of one per cent"""
+    start_portfolio: Literal["cash", "random"] = "cash"
+    """train on episodes that start in cash, or partly invested at random"""
     episode_days: int | None = None
     """train on episodes of so many days that start anywhere in the training part (default: the
     whole part, from its first day)"""
@@ -56,15 +77,25 @@ class TradingTask:
     def __post_init__(self) -> None:
         if self.symmetry is not None and self.symmetry not in TIME_KINDS:
             raise unknown_name("symmetry of time", self.symmetry, TIME_KINDS)
-        if self.data is not None and self.data != EMBEDDED:  # a run can be resumed from elsewhere
+        names: Any = self.tickers
+        if isinstance(names, list | tuple):
+            object.__setattr__(self, "tickers", ",".join(names))
+        if self.data is not None and is_file(self.data):  # a run can be resumed from elsewhere
             object.__setattr__(self, "data", str(Path(self.data).absolute()))
+
+    @property
+    def variant(self) -> str | None:
+        """The planted signal, where there is one; real prices have none."""
+        if self.data is None or not self.data.startswith(PREFIX):
+            return None
+        return self.data.removeprefix(PREFIX)
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
 
     def suited_to(self, agent: str | None) -> Self:
         """With the whole path of its data: a run can be resumed from elsewhere."""
-        if self.data is None or self.data == EMBEDDED:
+        if self.data is None or not is_file(self.data):
             return self
         return replace(self, data=str(Path(self.data).absolute()))
 
@@ -74,33 +105,43 @@ class TradingTask:
     def with_noise(self, noise: Noise) -> Self:
         raise UsageError("`noise` is noise on images; this run does not see pixels.")
 
-    def make(self, part: Part = "train", *, render_mode: str | None = None) -> TradingEnv:
-        """The environment of one part of the data."""
+    def make(
+        self, part: Part = "train", *, render_mode: str | None = None, **days: str | None
+    ) -> TradingEnv:
+        """The environment of one part of the data, or of some of its `days`."""
         if render_mode is not None:
             raise UsageError("There is nothing to film in trading; leave out `video`.")
-        return self.make_on(EMBEDDED if self.data is None else self.data, part)
+        data = EMBEDDED if self.data is None else self.data
+        cut = {"tickers": self._tickers(), "start": self.start, "end": self.end}
+        return self.make_on(data, part, **cut, **days)
 
-    def make_on(
-        self,
-        data: str | PriceTable,
-        part: Part = "train",
-        *,
-        jumps: Jumps | None = None,
-    ) -> TradingEnv:
-        """The same task on other prices."""
-        options: dict[str, Any] = {}
+    def make_on(self, data: str | PriceTable, part: Part = "train", **options: Any) -> TradingEnv:
+        """The same task on other prices; `options` are those of `make_trading`."""
+        if part == "train":
+            options["start_portfolio"] = self.start_portfolio
         if part == "train" and self.episode_days is not None:
-            options = {"random_start": True, "episode_days": self.episode_days}
+            options |= {"random_start": True, "episode_days": self.episode_days}
         chosen: dict[str, Any] = {
             "symmetry": "T" if self.symmetry is None else self.symmetry,
             "late": self.late,
-            "jumps": self.jumps if jumps is None else jumps,
+            "jumps": self.jumps,
             "fill": self.fill,
+            "accounting": self.accounting,
+            "cost": self.cost,
+            "cash": self.cash,
             "max_shares": self.max_shares,
+            "features": self.features,
+            "orders": self.orders,
+            "reward": self.reward,
             "reward_scale": self.reward_scale,
             "foresight": self.foresight,
         }
-        return make_trading(data=data, part=part, split=self.split, **chosen, **options)
+        return make_trading(data=data, part=part, split=self.split, **(chosen | options))
+
+    def _tickers(self) -> list[str] | None:
+        if self.tickers is None:
+            return None
+        return [name.strip() for name in self.tickers.split(",") if name.strip()]
 
     def make_for_audit(self) -> TradingEnv:
         return self.make()
@@ -122,7 +163,8 @@ class TradingTask:
                 "random_steps": 1000,
             },
             "network": {
-                "hidden": 128 if model == "none" else 64,
+                "hidden": 128,  # of none; symmetric models get as many parameters
+                "window_heads": "conv",
                 "waist": None,
                 "actor_depth": 0,
                 "critic_depth": 1,
@@ -142,42 +184,32 @@ class TradingTask:
         }
         return _with_foresight(chosen) if self.foresight else chosen
 
-    def evaluate(self, policy: Policy, env: gymnasium.Env, playing: Playing) -> dict[str, Any]:
+    def evaluate(
+        self,
+        policy: Policy,
+        env: gymnasium.Env,
+        playing: Playing,
+        *,
+        keep: Callable[[Portfolios], None] = lambda portfolios: None,
+    ) -> dict[str, Any]:
         """Returns of the sampled policy, the daily value and costs of every episode, and the
-        baselines beside it; the mean policy is an extra row."""
+        baselines beside it; the mean policy is an extra row. `keep` is handed all records."""
         played = play(policy, env, playing._replace(sample=True), keep_infos=True)
         once = Playing(1, playing.seed, on_step=playing.on_step)
         (mean_policy,) = play(policy, env, once, keep_infos=True)
         market = _market(env)
         model = playing.label
         name = model if model == "none" else f"{model} {market.symmetry.kind}"
-        return returns_of(played) | _portfolio(name, market, played, mean_policy)
+        tracks = [Track.from_infos(name, episode.infos) for episode in (*played, mean_policy)]
+        portfolios = Portfolios.beside(market, name, tracks[:-1], tracks[-1])
+        keep(portfolios)
+        return returns_of(played) | portfolios.as_json()
 
 
 def _market(env: gymnasium.Env) -> TradingEnv:
     market = env.unwrapped
     assert isinstance(market, TradingEnv)
     return market
-
-
-def _portfolio(
-    name: str, market: TradingEnv, sampled: list[Episode], mean_policy: Episode
-) -> dict[str, Any]:
-    """Daily records of the sampled episodes and the table of metrics, baselines included."""
-    tracks = [Track.from_infos(name, episode.infos) for episode in sampled]
-    rows = [
-        summary_row(f"{name}, sampled", [metrics(track) for track in tracks]),
-        summary_row(f"{name}, mean policy", [metrics(Track.from_infos(name, mean_policy.infos))]),
-    ]
-    rules: dict[str, Any] = {"cash": market.initial_cash, "cost": market.cost, "fill": market.fill}
-    baselines = baseline_tracks(market.table, market.split, market.days, **rules)
-    rows += [summary_row(track.name, [metrics(track)]) for track in baselines]
-    return {
-        "dates": list(tracks[0].dates),
-        "value": [track.value.tolist() for track in tracks],
-        "costs": [track.costs.tolist() for track in tracks],
-        "metrics": rows,
-    }
 
 
 def _with_foresight(chosen: Settings) -> Settings:

@@ -1,0 +1,166 @@
+"""Positive controls: how much of a planted signal each model finds, as the signal gets weaker.
+
+Where nothing can be learned, a model that learns nothing is no worse than another. So the study
+trades in markets whose signal is known (`tasks/trading/planted.py`), with settings that let it be
+seen: nothing drifts, orders are weights, trading is free, and a day's reward is all that counts.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nearsym.errors import UsageError
+from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.claims.portfolios import figure_of
+from nearsym.studies.luck import beyond, chance
+from nearsym.studies.results import RunResult
+from nearsym.studies.scores import by_seed
+from nearsym.studies.selection import TRADING, by_arm, by_scale, unique, variant_of
+from nearsym.studies.statistics import Measured, mean_over_seeds
+from nearsym.studies.study import Evaluation, Grid, Study
+from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.trading.oracle import ORACLE
+from nearsym.tasks.trading.planted import PREFIX, SPLIT
+
+STRENGTHS = {"momentum": (0.3, 0.2, 0.1), "stretched": (1.0, 0.5, 0.25)}
+"""From strong to weak."""
+VISIBLE: dict[str, Any] = {
+    "split": SPLIT,
+    "features": "returns",
+    "orders": "weights",
+    "reward": "excess",
+    "reward_scale": 5.0,
+    "start_portfolio": "random",
+    "episode_days": 50,
+    "max_shares": 10**9,
+    "cash": 1e8,
+    "cost": 0.0,
+    "training.discount": 0.0,
+    "algorithm.learning_rate": 3e-4,
+}
+"""Settings with which a signal can be found at all: tomorrow is all that an order is about, and
+cash and orders are so large that whole shares and limits do not matter."""
+
+
+def planted_study(scale: str, seeds: Callable[[int], range]) -> Study:
+    """One signal at three strengths and without any; the one that is stretched for ST."""
+    shared: dict[str, Any] = {"task": TRADING, "preset": scale} | VISIBLE
+    if scale == "smoke":
+        one = {"data": f"{PREFIX}momentum=0.3", "model": "approx", "symmetry": "T"}
+        grids = [shared | one | {"seed": seeds(2)}]
+    else:
+        momentum = [f"{PREFIX}momentum={s:g}" for s in (*STRENGTHS["momentum"], 0.0)]
+        stretched = [f"{PREFIX}stretched={s:g}" for s in STRENGTHS["stretched"]]
+        none: dict[str, Any] = {"model": "none", "symmetry": "T", "seed": seeds(5)}
+        both: dict[str, Any] = {"model": ["exact", "approx"], "seed": seeds(5)}
+        grids = [
+            shared | none | {"data": [*momentum, *stretched]},
+            shared | both | {"symmetry": "T", "data": momentum},
+            shared | both | {"symmetry": ["T", "ST"], "data": stretched},
+        ]
+    return Study(
+        name="planted",
+        title="How much of a planted signal is found",
+        scale=scale,
+        grids=tuple(Grid(axes) for axes in grids),
+        evaluation=Evaluation(episodes=2 if scale == "smoke" else 10),
+        tables=("planted",),
+        figures=("planted",),
+    )
+
+
+def share_found(run: RunResult, portfolio: int = 0) -> float:
+    """The excess log growth over uniform holding, as a share of the oracle's.
+
+        log(V/U) / log(O/U)
+
+    with V, U and O what the agent, uniform holding and the oracle end at.
+    """
+    ends = {row["name"]: row["final_value"]["mean"] for row in run.details["metrics"]}
+    if ORACLE not in ends or "uniform" not in ends:
+        raise UsageError(f"Run {run.key} has no oracle beside it.")
+    value = figure_of(run, "final_value", portfolio)
+    return float(np.log(value / ends["uniform"]) / np.log(ends[ORACLE] / ends["uniform"]))
+
+
+def planted_table(results: list[RunResult]) -> list[Table]:
+    """For every signal and strength what each model finds, and how probable that is by chance."""
+    rows: list[dict[str, Cell]] = []
+    for (signal, strength), runs in _markets(results).items():
+        for arm, some in by_arm(runs).items():
+            rows.append(
+                {"signal": signal, "strength": f"{strength:g}", "model": arm}
+                | (_shares(some) if strength else {})
+                | _chances(some)
+            )
+    about = (
+        "Share of the oracle's log growth over uniform holding that a model finds in the test "
+        "part; p: how probable its final value is by chance."
+    )
+    return tabled("planted", about, rows)
+
+
+def planted_charts(results: list[RunResult]) -> list[Chart]:
+    """The share that is found, over the strength of the signal."""
+    charts = []
+    for scale, mine in by_scale(_of_planted(results)).items():
+        for signal in STRENGTHS:
+            found = {key: runs for key, runs in _markets(mine).items() if key[0] == signal}
+            lines, points = _lines({s: runs for (_, s), runs in found.items() if s > 0})
+            if lines:
+                charts.append(
+                    Chart(
+                        name=f"planted {signal} {scale}",
+                        title=f"Planted {signal}",
+                        x_label="strength of the signal",
+                        y_label="share of the oracle's growth",
+                        lines=lines,
+                        about="Sampled policy, test part; 1 is the oracle, 0 uniform holding.",
+                        points=points,
+                        group=f"planted {scale}",
+                    )
+                )
+    return charts
+
+
+def _lines(
+    by_strength: dict[float, list[RunResult]],
+) -> tuple[tuple[Line, ...], tuple[Measured, ...]]:
+    measured: dict[str, dict[float, Measured]] = {}
+    for strength, runs in sorted(by_strength.items()):
+        for arm, some in by_arm(runs).items():
+            found = mean_over_seeds(by_seed(some, share_found))
+            measured.setdefault(arm, {})[strength] = found
+    lines = tuple(Line.of(arm, list(p), list(p.values())) for arm, p in measured.items())
+    return lines, tuple(point for p in measured.values() for point in p.values())
+
+
+def _of_planted(results: list[RunResult]) -> list[RunResult]:
+    return [
+        run
+        for run in unique(results)
+        if run.task == TRADING and run.variant is not None and run.details.get("metrics")
+    ]
+
+
+def _markets(results: list[RunResult]) -> dict[tuple[str, float], list[RunResult]]:
+    """Runs by signal and strength, strong ones first."""
+    found: dict[tuple[str, float], list[RunResult]] = {}
+    for run in _of_planted(results):
+        found.setdefault(variant_of(run.task, run.variant), []).append(run)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])))
+
+
+def _shares(runs: Sequence[RunResult]) -> dict[str, Cell]:
+    return {
+        "found, sampled": mean_over_seeds(by_seed(runs, share_found)),
+        "found, mean policy": mean_over_seeds(by_seed(runs, lambda run: share_found(run, 1))),
+    }
+
+
+def _chances(runs: Sequence[RunResult]) -> dict[str, Cell]:
+    probability, seeds = chance(runs, 0), beyond(runs, 0)
+    if probability is None or seeds is None:
+        return {}
+    return {"p of the value": probability, "seeds beyond chance": f"{seeds[0]} of {seeds[1]}"}
