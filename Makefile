@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One torch thread for each test process; two processes fill two cores.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow check docs wheel-check format install gl clean
+.PHONY: demo test test-slow check docs wheel-check audit-dependencies format install gl clean
 
 demo: install  ## train three agents in a partly symmetric world and draw what they learned
 	$(BIN)/python examples/demo
@@ -29,6 +29,11 @@ docs: install  ## links, commands, examples and the notebook of the docs
 wheel-check:  ## the wheel, in a new environment, far from the checkout
 	sh scripts/check_wheel.sh $(PYTHON)
 
+audit-dependencies:  ## known vulnerabilities of every pinned package; asks a service on the network
+	test -d .venv-audit || $(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet pip-audit
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
+
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -46,4 +51,4 @@ gl: .venv/.installed
 	@sh scripts/install_gl.sh $(BIN)/python
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv .venv-audit runs

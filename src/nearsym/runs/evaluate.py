@@ -15,6 +15,7 @@ from nearsym.tasks.task import Noise, Playing
 from nearsym.tasks.trading.leak_check import evaluate_shuffled
 from nearsym.tasks.trading.task import TradingTask
 from nearsym.training import atomic
+from nearsym.training.bars import make_bar
 
 if TYPE_CHECKING:
     from nearsym.runs.run import Run
@@ -159,8 +160,5 @@ def progress_bar(
     if callable(shown) or not shown:
         yield shown if callable(shown) else lambda: None
         return
-    # Not at the top: it finds out what it runs in, and starts a thread even for a hidden bar.
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, unit=unit) as bar:
+    with make_bar(total=total, unit=unit) as bar:
         yield lambda: bar.update() and None
