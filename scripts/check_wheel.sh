@@ -55,10 +55,12 @@ runs "$nearsym" train craft --preset smoke --frames 600 --out craft
 runs "$nearsym" eval craft --episodes 2
 runs "$nearsym" audit craft --samples 100
 runs "$nearsym" bench layers --quick
+runs "$nearsym" study regret --scale smoke --seeds 1 --workers 2
 for shell in bash zsh fish; do runs "$nearsym" --print-completion $shell; done
 names_extra dmc "$nearsym" train cartpole-swingup --preset smoke --obs state
 names_extra trading "$nearsym" train trading --preset smoke
 names_extra trading "$nearsym" data show
+names_extra cluster "$nearsym" study regret --scale smoke --seeds 2 --cluster auto
 names_extra onnx "$nearsym" export craft policy.onnx
 names_extra plots "$nearsym" audit craft --samples 100 --plot where.png
 names_extra plots "$nearsym" eval craft --episodes 1 --video film.mp4

@@ -14,7 +14,7 @@ from nearsym.tasks.registry import NAMES
 ROOT = Path(nearsym.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 ROOMS = ("agents", "audits", "groups", "integrations", "layers", "measures")
-ROOMS += ("networks", "runs", "tasks", "theory", "training")
+ROOMS += ("networks", "runs", "studies", "tasks", "theory", "training")
 PUBLIC = Path(__file__).parent / "public_names.txt"
 
 

@@ -17,9 +17,9 @@ from training import MODELS, VARIANT, Runs
 # From Okabe and Ito's palette, which everybody can tell apart.
 COLOURS = {"none": "#5f5f5f", "exact": "#0072b2", "approx": "#d55e00"}
 MEANINGS = {
-    "none": "knows no symmetry",
-    "exact": "obeys all 8 symmetries",
-    "approx": "starts with all 8, can unlearn them",
+    "none": "no symmetry built in",
+    "exact": "all 8 symmetries forced",
+    "approx": "begins with all 8, may unlearn them",
 }
 DISTANCE = 1.8
 """Of the eight starts from the target: an orbit of D4, evenly spaced on a circle."""
@@ -30,7 +30,7 @@ LAYER = "actor.body.layers.0"
 def draw(runs: Runs, audit: Any, found: Mapping[str, Score], path: Path) -> None:
     """Learning curves and relaxed weights above, paths below."""
     figure = Figure(figsize=(10, 8.8), layout="constrained")
-    figure.suptitle(headline(runs, audit, found), fontsize=13)
+    figure.suptitle(headline(runs, audit, found), fontsize=12)
     above, below = figure.subfigures(2, 1, height_ratios=[1, 1.05], hspace=0.04)
     curves, weights = above.subplots(1, 2, width_ratios=[7, 5], gridspec_kw={"wspace": 0.08})
     draw_curves(curves, runs)
@@ -46,10 +46,11 @@ def headline(runs: Runs, audit: Any, found: Mapping[str, Score]) -> str:
     order = sorted(found, key=lambda model: -np.mean(found[model].last))
     returns = ", ".join(f"{model} {np.mean(found[model].last):.0f}" for model in order)
     frames = runs["approx"][0].config.training.frames
+    agents = "; ".join(f"{model}: {meaning}" for model, meaning in MEANINGS.items())
     return (
         f"A craft whose thrusters were mounted {VARIANT.removeprefix('tilt=')}° askew: "
-        f"{in_short(audit)}.\n"
-        f"Return after {frames:,} frames, mean of {_seeds(runs)}: {returns}."
+        f"{in_short(audit)}.\n{agents}.\n"
+        f"Return after {frames:,} steps of training, mean of {_seeds(runs)}: {returns}."
     )
 
 
@@ -71,8 +72,8 @@ def draw_curves(axes: Axes, runs: Runs) -> None:
     last, top = int(frames[-1]), 1.08 * axes.get_ylim()[1]
     for model, height in apart(ends, smallest=0.065 * top).items():
         axes.text(last * 1.02, height, model, color=COLOURS[model], weight="bold", va="center")
-    axes.set(xlabel="frames", xlim=(0, last * 1.16), ylim=(0, top))
-    axes.set_ylabel(f"return ≈ steps at the target (of {EPISODE})")
+    axes.set(xlabel="steps of training", xlim=(0, last * 1.16), ylim=(0, top))
+    axes.set_ylabel(f"return ≈ time at the target, at most {EPISODE}")
     axes.set_xticks(np.linspace(0, last, 5))
     axes.spines[["top", "right"]].set_visible(False)
     _title(axes, "How they learn", f"mean of {_seeds(runs)}; band: lowest to highest")
@@ -89,21 +90,21 @@ def apart(heights: Mapping[str, float], smallest: float) -> dict[str, float]:
 
 def draw_weights(axes: Axes, runs: list[nearsym.Run], audit: Any) -> None:
     """A bar for each element, the mean over seeds, and a point for each seed."""
-    weights = np.stack([run.relaxed_weights()[LAYER][-1].mean(axis=0) for run in runs])
-    names = audit.group.elements
-    holds = np.array([True, *(element.strength.exact for element in audit.elements)])
-    x = np.arange(len(names))
+    order = sorted(range(audit.group.order), key=lambda g: _kind_and_angle(audit.group, g))
+    weights = np.stack([run.relaxed_weights()[LAYER][-1].mean(axis=0) for run in runs])[:, order]
+    holds = np.array([True, *(element.strength.exact for element in audit.elements)])[order]
+    x = np.arange(len(order))
     for which, word in ((holds, "hold"), (~holds, "broken")):
         draw_bars(axes, x[which], weights[:, which], word)
     axes.plot(x, weights.T, "o", color="black", markersize=3.5, alpha=0.7)
     axes.axhline(1, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xticks(x, [_short(name) for name in names])
-    for kind, middle in (("rotations", 1.5), ("mirrors", 5.5)):
+    axes.text(len(x) - 0.45, 1, "start", va="center", fontsize=9)
+    axes.set_xticks(x, [f"{_kind_and_angle(audit.group, g)[1]:.0f}°" for g in order])
+    for kind, middle in (("rotations by", 1.5), ("mirrors, by their axis", 5.5)):
         axes.text(middle, -0.14, kind, transform=axes.get_xaxis_transform(), ha="center")
     axes.set_ylim(0, 1.15 * weights.max())
     axes.spines[["top", "right"]].set_visible(False)
-    remark = "first layer of the actor; all began at 1; dots: seeds"
-    _title(axes, "Relaxed weights of approx", remark)
+    _title(axes, "What approx found out", "relaxed weights of its first layer; dots: seeds")
 
 
 def draw_bars(axes: Axes, x: np.ndarray, weights: np.ndarray, word: str) -> None:
@@ -117,10 +118,12 @@ def draw_bars(axes: Axes, x: np.ndarray, weights: np.ndarray, word: str) -> None
         axes.text(x.mean(), height, f"{word} in this world", ha="center", weight="bold")
 
 
-def _short(name: str) -> str:
-    """0°, 90°, … for rotations; x, y, 45°, … for mirrors."""
-    plain = name.removeprefix("rot").removeprefix("mirror").removeprefix("_")
-    return "0°" if name == "e" else f"{plain}°" if plain.isdecimal() else plain
+def _kind_and_angle(group: Any, g: int) -> tuple[bool, float]:
+    """Whether g is a mirror, and the degrees that it turns by or of the axis that it keeps."""
+    matrix = group.plane[g]
+    mirror = bool(np.linalg.det(matrix) < 0)
+    angle = math.degrees(math.atan2(matrix[1, 0], matrix[0, 0])) % 360
+    return mirror, angle / 2 if mirror else angle
 
 
 def paths_title(runs: Runs) -> str:
@@ -132,7 +135,7 @@ def draw_paths(axes: Axes, model: str, runs: list[nearsym.Run]) -> None:
     """From above, to the target at the origin: the first seed in full, the others pale."""
     for run in reversed(runs):
         first = run is runs[0]
-        width, alpha = (1.3, 1.0) if first else (0.8, 0.25)
+        width, alpha = (1.3, 1.0) if first else (0.8, 0.45)
         for path in paths(run):
             axes.plot(*path.T, color=COLOURS[model], linewidth=width, alpha=alpha)
     axes.plot(*starts().T, "o", color="black", markersize=4)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nearsym import measures as measures
     from nearsym import networks as networks
     from nearsym import runs as runs
+    from nearsym import studies as studies
     from nearsym import tasks as tasks
     from nearsym import theory as theory
     from nearsym import training as training
@@ -69,6 +70,7 @@ _ROOMS = (
     "measures",
     "networks",
     "runs",
+    "studies",
     "tasks",
     "theory",
     "training",

@@ -56,6 +56,22 @@ def test_it_goes_on_from_its_own_state_and_from_that_of_torch():
         assert torch.equal(weights[0], weights[2])
 
 
+def test_gradients_may_lie_in_memory_as_they_like():
+    """Those of a sum are one number seen many times, those of a transposed use are transposed."""
+    weights = [torch.ones(3, 4, requires_grad=True) for _ in range(2)]
+    factor = torch.arange(12.0).view(4, 3)
+    theirs = torch.optim.Adam(weights[1:], lr=0.1, fused=True)
+    ours = Adam(weights[:1], learning_rate=0.1)
+    for loss_of_weight in (torch.sum, lambda w: (w.t() * factor).sum()):
+        gradient = torch.autograd.grad(loss_of_weight(weights[0]), weights[0])[0]
+        assert gradient.stride() != weights[0].stride()
+        minimise(loss_of_weight(weights[0]), ours)
+        theirs.zero_grad()
+        loss_of_weight(weights[1]).backward()
+        theirs.step()
+    assert torch.equal(*weights)
+
+
 def test_a_parameter_that_a_loss_does_not_know_stays():
     used, unused = (torch.ones(2, requires_grad=True) for _ in range(2))
     minimise(used.sum(), Adam([used, unused], learning_rate=0.1), None)

@@ -1,9 +1,11 @@
 """The steps every update is made of."""
 
+import pytest
 import torch
 from torch import nn
 
 from nearsym.agents.base import Compute, adam, normal_like
+from nearsym.errors import UsageError
 
 
 def test_the_target_follows_a_fraction(make_agent):
@@ -45,3 +47,23 @@ def test_state_vectors_are_never_rounded(make_agent, make_batch):
     exact, rough = make_agent("sac"), make_agent("sac", bfloat16=True)
     obs = make_batch().obs.numpy()
     assert (exact.policy(obs) == rough.policy(obs)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda w: w.pop("class_token"), r"at 'class_token' it has nothing, expected shape \(1, 1"),
+        (lambda w: w.update(old=torch.ones(3)), r"at 'old' it has shape \(3,\), expected nothing"),
+        (lambda w: w.update(class_token=torch.ones(7)), r"has shape \(7,\), expected shape \(1, 1"),
+    ],
+    ids=["missing", "unknown", "of another shape"],
+)
+def test_weights_of_another_version_are_refused(change, text, make_agent):
+    agent = make_agent(pixels=True, network={"model": "sit"})
+    state = agent.state_dict()
+    make_agent(pixels=True, network={"model": "sit"}, seed=1).load_weights(state)
+    change(state["encoder"])
+    with pytest.raises(
+        UsageError, match=rf"^The saved encoder is not .*{text}.* or train again\.$"
+    ):
+        agent.load_weights(state)

@@ -107,7 +107,7 @@ def pictures(sides, size):
         ("approx", "group", 37),
         ("rpp", "group", 37),
         ("approx", "steerable", 37),
-        ("sit", "group", 40),
+        ("sit", "group", 37),
         ("augment", "group", 37),
         ("mirror", "group", 37),
     ],

@@ -179,7 +179,7 @@ def test_updates_repeat_for_a_seed(agent, pixels, make_agent, make_batch, weight
 
 @pytest.mark.parametrize(
     ("model", "layers", "size"),
-    [("approx", "group", 37), ("approx", "steerable", 37), ("rpp", "group", 37), ("sit", None, 48)],
+    [("approx", "group", 37), ("approx", "steerable", 37), ("rpp", "group", 37), ("sit", None, 37)],
 )
 def test_updates_repeat_on_two_threads(model, layers, size, make_agent, make_batch, weights):
     network = {"model": model, "channels": 16} | ({"layers": layers} if layers else {})

@@ -8,7 +8,7 @@ import pytest
 from nearsym.cli import main
 from nearsym.errors import MissingExtraError, RunError, UsageError
 
-COMMANDS = ["tasks", "train", "eval", "plot", "audit", "bench", "data"]
+COMMANDS = ["tasks", "train", "eval", "plot", "study", "audit", "bench", "data"]
 
 
 @pytest.mark.parametrize("argv", [["--help"], *([name, "--help"] for name in COMMANDS)])

@@ -65,7 +65,18 @@ MISTAKES = {
     "foresight elsewhere": ([*CARTPOLE, "--foresight"], "--foresight belongs to the task trading"),
     "a size between": ([*CARTPOLE, "--size", 64], "got 64. The nearest are 61 and 67."),
     "a small size": ([*CARTPOLE, "--size", 20], "37 px or more, got 20"),
-    "a size for sit": ([*CARTPOLE, "--model", "sit", "--size", 85], "The nearest --size is 88."),
+    "a size for sit": (
+        [*CARTPOLE, "--model", "sit", "--size", 15],
+        "--size must be 16 or more, got 15.",
+    ),
+    "a readout for another model": (
+        [*CARTPOLE, "--network.sit-readout", "equivariant"],
+        "--network.sit-readout belongs to the model sit, not to approx",
+    ),
+    "an unknown readout": (
+        [*CARTPOLE, "--model", "sit", "--network.sit-readout", "mirrored"],
+        "Choose from: broken, equivariant.",
+    ),
     "filters with exact": (
         [*CARTPOLE, "--model", "exact", "--filters", 2],
         "--filters belongs to the model approx, not to exact",
@@ -226,6 +237,7 @@ def test_train_and_evaluate_with_json(command):
     "options",
     [
         ["--model", "sit"],
+        ["--model", "sit", "--network.sit-readout", "equivariant"],
         ["--layers", "steerable", "--precision", "bf16"],
         ["--model", "rpp", "--variant", "repeat_action=0.5", "--noise", "0.02"],
         ["--filters", "2", "--relax", "output"],

@@ -59,7 +59,9 @@ def test_a_wrong_command_would_be_noticed(line, parsed):
 
 def known_flags(name: str) -> set[str]:
     options = commands()[name][1]
-    classes = [Train, *_other_options(["-"])] if name == "train" else [options]
+    others = {"train": lambda: [Train, *_other_options(["-"])]}
+    others["study"] = lambda: [options(words)[0] for words in ((), ("claims",))]
+    classes = others[name]() if name in others else [options]
     flags = {flag for each in classes for flag in flags_of(options_of(each))}
     return flags | {"--json", "--help"}
 

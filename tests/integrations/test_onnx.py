@@ -24,7 +24,7 @@ MODELS = ("none", "exact", "approx", "rpp")
 AGENTS = ("drqv2", "sac")
 VECTORS = list(product(("vector", "T", "ST"), MODELS, AGENTS, ("group",)))
 PIXELS = list(product((51, 85), MODELS, AGENTS, ("group", "steerable")))
-SIT = list(product((64,), ("sit",), AGENTS, ("group",)))
+SIT = list(product((51, 64, 85), ("sit",), AGENTS, ("group",)))
 FAST = {  # every observation, model, agent and kind of layer at least once
     ("vector", "exact", "sac", "group"),
     ("vector", "approx", "drqv2", "group"),
@@ -37,7 +37,7 @@ FAST = {  # every observation, model, agent and kind of layer at least once
     (51, "rpp", "drqv2", "steerable"),
     (85, "exact", "drqv2", "group"),
     (85, "approx", "sac", "steerable"),
-    (64, "sit", "drqv2", "group"),
+    (51, "sit", "drqv2", "group"),
 }
 
 
@@ -83,6 +83,16 @@ def test_the_file_acts_as_the_networks(
     shape, dtype = ["batch", *space.shape], space.dtype.name
     assert told["inputs"] == [{"name": "obs", "shape": shape, "dtype": dtype}]
     assert [entry.name for entry in tmp_path.iterdir()] == ["policy.onnx"]
+
+
+def test_the_equivariant_readout_of_sit(make_networks, make_space, actions, tmp_path):
+    networks = make_networks(51, model="sit", sit_readout="equivariant")
+    path, space = tmp_path / "policy.onnx", make_space(51)
+    export_policy(networks, path, obs_space=space, action_space=actions, samples=8)
+    obs = observations(space, 3)
+    action, mirrored = act(path, obs), act(path, obs[:, :, ::-1])
+    assert np.abs(action).max() > 1e-3
+    assert np.abs(action * np.float32([-1, 1]) - mirrored).max() < 4 * TOLERANCE
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product, trivial
 from nearsym.groups.planar import o2, so2
 from nearsym.layers.kernel_basis import (
-    Rings,
     angular_basis,
     coordinate_blocks,
     fixed_vectors,
     kernel_basis,
-    offsets,
 )
+from nearsym.layers.rings import Rings, offsets
 
 GRID_GROUPS = [trivial(), cyclic(2), cyclic(4), dihedral(1), dihedral(2), dihedral(4)]
 OTHER_GROUPS = [cyclic(3), cyclic(8), dihedral(3), dihedral(8)]

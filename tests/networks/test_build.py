@@ -113,6 +113,7 @@ def test_weights_come_from_the_global_generator():
         ({"model": "aprox"}, "Unknown model 'aprox'. Did you mean 'approx'"),
         ({"channels": 0}, "channels must be at least 1, got 0"),
         ({"filters": 0}, "filters must be at least 1, got 0"),
+        ({"sit_readout": "equivariance"}, "Did you mean 'equivariant'"),
     ],
 )
 def test_config_refuses(changes, text):

@@ -164,6 +164,27 @@ def test_none_is_not_equivariant(task, form):
     assert min(errors.values()) > 10 * VISIBLE, errors
 
 
+def test_the_equivariant_readout_of_sit_stays_equivariant_in_training(task):
+    sample = Sample(task, FORMS["pixels"], "sit", sit_readout="equivariant")
+    assert max(sample.errors().values()) < ROUNDING
+    before = sample.mean(sample.obs).detach()
+    sample.train(2)
+    assert (sample.mean(sample.obs) - before).abs().max() > VISIBLE
+    assert max(sample.errors().values()) < ROUNDING
+
+
+@pytest.mark.parametrize("size", [51, 64, 85])
+def test_the_equivariant_readout_of_sit_is_exact_at_every_size(size):
+    options = {"sit_readout": "equivariant", "size": size}
+    sample = Sample("reacher-hard", FORMS["pixels"], "sit", **options)
+    assert max(sample.errors().values()) < ROUNDING
+
+
+def test_sit_as_it_is_by_default_is_not_equivariant(task):
+    errors = Sample(task, FORMS["pixels"], "sit").errors()
+    assert min(errors.values()) > VISIBLE, errors
+
+
 @pytest.mark.parametrize("task", ["ball_in_cup-catch", "reacher-hard"])
 def test_each_relaxed_weight_alone_breaks_equivariance(task, form):
     sample = Sample(task, form, "approx")

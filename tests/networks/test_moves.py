@@ -7,7 +7,7 @@ import torch
 from nearsym.errors import UsageError
 from nearsym.groups import ImageAction, Symmetry, TimeSymmetry, dihedral
 from nearsym.networks.build import NetworkConfig, build_actor_critic
-from nearsym.networks.moves import RandomMoves
+from nearsym.networks.moves import RandomMoves, all_at_once, one_by_one
 
 SQUARE = dihedral(4)
 VECTORS = Symmetry(2 * SQUARE.vector(), SQUARE.vector())
@@ -29,6 +29,12 @@ def test_each_sample_moves_by_its_own_element(symmetry, obs):
     for i, g in enumerate(elements.tolist()):
         assert torch.equal(moved_obs[i], torch.as_tensor(symmetry.observation.act(g, obs[i])))
         assert torch.equal(moved_action[i], symmetry.action.act(g, action[i]))
+
+
+def test_an_accelerator_moves_them_in_the_same_way():
+    obs, elements = images(40), torch.arange(40) % 8
+    ways = (move(IMAGES.observation, obs, elements) for move in (all_at_once, one_by_one))
+    assert torch.equal(*ways)
 
 
 def test_elements_are_drawn_evenly_and_repeat_for_a_seed():

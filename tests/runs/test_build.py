@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
+from nearsym.networks.build import NetworkConfig
 from nearsym.runs.build import build_agent, network_symmetry, resolve_precision, seeds_of
 from nearsym.runs.configure import configure
 from nearsym.tasks.registry import find_task
@@ -33,9 +34,12 @@ def test_none_takes_any_declaration(agent, small):
 
 def test_without_a_declaration_only_plain_networks():
     env = find_task("toys:plain").make()
-    assert network_symmetry(env, "none").group.order == 1
-    with pytest.raises(UsageError, match=r"exact needs a symmetry.*use `model='none'`"):
-        network_symmetry(env, "exact")
+    for model in ("none", "sit"):
+        assert network_symmetry(env, NetworkConfig(model=model)).group.order == 1
+    with pytest.raises(UsageError, match=r"model exact needs a symmetry.*use `model='none'`"):
+        network_symmetry(env, NetworkConfig(model="exact"))
+    with pytest.raises(UsageError, match="equivariant readout of sit needs a symmetry"):
+        network_symmetry(env, NetworkConfig(model="sit", sit_readout="equivariant"))
 
 
 @pytest.mark.parametrize(

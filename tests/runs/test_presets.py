@@ -57,9 +57,10 @@ def test_rpp_has_its_own_tau(task, model, tau):
     assert laptop == pytest.approx(2 * tau)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_sit_sees_a_multiple_of_its_patches(preset):
-    assert make(preset, model="sit").task.size == 64
+def test_sit_has_the_size_of_the_paper_there_and_that_of_the_others_elsewhere():
+    assert make("paper", model="sit").task.size == 64
+    for preset in ("laptop", "smoke"):
+        assert make(preset, model="sit").task.size == make(preset, model="none").task.size
 
 
 @pytest.mark.parametrize("preset", PRESETS)

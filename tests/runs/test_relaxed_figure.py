@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 import nearsym
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import TimeSymmetry
-from nearsym.runs.relaxed_figure import LEAST_SPREAD, _labels, _rows, plot_relaxed
+from nearsym.runs.relaxed_figure import LEAST_SPREAD, _labels, plot_relaxed, rows_of
 
 D2 = ("e", "rot180", "mirror_x", "mirror_y")
 NAMES = ("encoder.convs.0", "actor.body.layers.0", "actor.mean")
@@ -146,7 +146,7 @@ def test_noise_of_a_few_per_cent_looks_small(made, tmp_path):
 @pytest.mark.parametrize("shape", [(3, 2, 4), (3, 2, 5, 4)])  # steerable layers have a basis too
 def test_a_row_for_each_filter(shape):
     weights = np.random.default_rng(0).normal(size=shape)
-    rows = _rows(weights)
+    rows = rows_of(weights)
     assert rows.shape == (2, 3, 4)
     for t, k, g in np.ndindex(3, 2, 4):
         assert rows[k, t, g] == pytest.approx(np.mean(weights[t, k, ..., g]))

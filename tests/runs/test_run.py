@@ -1,6 +1,7 @@
 """Runs as objects: opened, looked at, asked, resumed."""
 
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -59,6 +60,21 @@ def run(tmp_path_factory):
     toys = __import__("toys")
     training = SHORT | {"eval_episodes": 3}
     return train(toys.counted, training=training, out=tmp_path_factory.mktemp("runs") / "run")
+
+
+def test_weights_of_other_networks_are_refused_in_a_sentence(run, toys, tmp_path):
+    folder = Path(shutil.copytree(run.path, tmp_path / "run"))
+    saved = json.loads((folder / "config.json").read_text())
+    saved["config"]["network"]["hidden"] = 48
+    (folder / "config.json").write_text(json.dumps(saved))
+    other = nearsym.Run(folder, toys.counted)
+    text = r"was trained with network\.hidden 32, and config\.json says 48\..*or start a new run\.$"
+    for asked in (other.evaluate, other.resume, partial(other.export, tmp_path / "policy.onnx")):
+        arguments = {"frames": 120} if asked == other.resume else {}
+        with pytest.raises(UsageError, match=text) as error:
+            asked(**arguments)
+        assert "\n" not in str(error.value)
+    assert other.curve().frames.tolist() == [40, 80]  # what was measured can still be read
 
 
 def test_what_a_run_says_of_itself(run):

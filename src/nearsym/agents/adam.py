@@ -33,7 +33,7 @@ class Adam:
     def step(self, gradients: Sequence[Tensor | None]) -> None:
         """One step; a parameter without a gradient stays where it is."""
         rows = zip(self.parameters, gradients, self.means, self.squares, strict=True)
-        present = [row for row in rows if row[1] is not None]
+        present = [(p, _laid_out_as(p, g), m, s) for p, g, m, s in rows if g is not None]
         if not present:
             return
         self.count += 1
@@ -71,6 +71,14 @@ class Adam:
             self.count.copy_(moments["step"])
             self.means[i].copy_(moments["exp_avg"])
             self.squares[i].copy_(moments["exp_avg_sq"])
+
+
+def _laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """The fused call walks through memory: a gradient that lies there differently is copied."""
+    same = gradient.stride() == parameter.stride()
+    if same or (gradient.is_contiguous() and parameter.is_contiguous()):
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)
 
 
 def minimise(loss: Tensor, *optimisers: Adam | None) -> None:

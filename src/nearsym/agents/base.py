@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
+from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
 
@@ -81,6 +82,20 @@ def adam(learning_rate: float, *modules: nn.Module) -> Adam | None:
     """Adam over the parameters of some modules, or None where there are none to learn."""
     parameters = [p for module in modules for p in module.parameters()]
     return Adam(parameters, learning_rate) if parameters else None
+
+
+def check_fits(name: str, module: nn.Module, saved: dict[str, Tensor]) -> None:
+    """Refuse weights of another network: those of a version that built it otherwise."""
+    expected = {key: tuple(weight.shape) for key, weight in module.state_dict().items()}
+    found = {key: tuple(weight.shape) for key, weight in saved.items()}
+    if found != expected:
+        key = min(k for k in expected | found if expected.get(k) != found.get(k))
+        was, wants = (f"shape {w[key]}" if key in w else "nothing" for w in (found, expected))
+        raise UsageError(
+            f"The saved {name} is not the one that this version of nearsym builds for these "
+            f"settings: at {key!r} it has {was}, expected {wants}. Use the version that "
+            "saved it with its settings, or train again."
+        )
 
 
 def uniform_action(size: int, generator: torch.Generator) -> np.ndarray:
@@ -192,6 +207,7 @@ class Learner(Generic[Config]):
     def load_weights(self, state: dict[str, Any]) -> None:
         """The networks of a state: enough to act, on any device."""
         for name, module in self._modules().items():
+            check_fits(name, module, state[name])
             module.load_state_dict(state[name])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

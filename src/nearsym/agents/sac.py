@@ -18,7 +18,8 @@ from nearsym.networks.actor_critic import ActorCritic
 
 @dataclass(frozen=True, kw_only=True)
 class SACConfig:
-    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905), but for the first temperature.
+    """Defaults follow Haarnoja et al. 2018 (arXiv:1812.05905), but for the first temperature, the
+    range of log σ and how weights start.
 
     >>> SACConfig(learn_temperature=False).temperature
     0.1

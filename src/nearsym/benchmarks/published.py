@@ -55,11 +55,14 @@ def random_batch(size: int, obs_shape: tuple[int, ...], actions: int) -> Batch:
     """Noise in the shape of what a replay gives."""
     rng = np.random.default_rng(0)
 
-    def images() -> Tensor:
+    def observations() -> Tensor:
+        if len(obs_shape) == 1:
+            return torch.from_numpy(rng.normal(size=(size, *obs_shape)).astype(np.float32))
         return torch.from_numpy(rng.integers(0, 256, (size, *obs_shape), dtype=np.uint8))
 
     action = torch.from_numpy(rng.uniform(-1, 1, (size, actions)).astype(np.float32))
-    return Batch(images(), action, torch.rand(size), torch.full((size,), 0.97), images())
+    numbers = torch.rand(size), torch.full((size,), 0.97)
+    return Batch(observations(), action, *numbers, observations())
 
 
 def published_update(batch_size: int, size: int) -> Callable[[], Any]:

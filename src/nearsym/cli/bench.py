@@ -9,7 +9,7 @@ from nearsym.runs.limits import check_threads
 
 BENCHMARKS = {
     "layers": ("layers", "steerable"),
-    "update": ("update", "replay"),
+    "update": ("state", "update", "replay"),
     "env": ("craft", "env"),
     "trading": ("trading",),
 }

@@ -54,13 +54,15 @@ def run(argv: Sequence[str]) -> int:
 
 def commands() -> Mapping[str, tuple[ModuleType, Any]]:
     """The module and the options of every command."""
-    from nearsym.cli import audit, bench, data, evaluate, export, plot, tasks, train
+    from nearsym.cli import audit, bench, data, evaluate, export, plot, report, study, tasks, train
 
     return {
         "tasks": (tasks, tasks.Tasks),
         "train": (train, train.command),
         "eval": (evaluate, evaluate.Evaluate),
         "plot": (plot, plot.Plot),
+        "study": (study, study.command),
+        "report": (report, report.Report),
         "audit": (audit, audit.Audit),
         "bench": (bench, bench.Bench),
         "data": (data, data.Data),

@@ -50,10 +50,11 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """`--training.batch-size`, or WALL for an argument without dashes."""
+        """`--training.batch-size`, or WALL for an argument without dashes; `--from` for `from_`,
+        whose own name Python keeps for itself."""
         if self.positional:
             return self.name.upper()
-        return "--" + self.name.replace("_", "-")
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def off_flag(self) -> str:

@@ -243,8 +243,8 @@ def _from_file(args: Train) -> dict[str, Any]:
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
-    usual = {"filters": 1, "relax": "input", "mirror_strength": 1.0}  # in files of every model
-    for name, value in usual.items():
+    usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
+    for name, value in usual.items():  # a file has them for every model
         if network.get(name) == value:
             del network[name]
     return asked | {"model": network.pop("model", None), "network": network}

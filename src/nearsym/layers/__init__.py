@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nearsym.layers.equivariant_linear import EquivariantLinear as EquivariantLinear
     from nearsym.layers.free import FreeLinear as FreeLinear
     from nearsym.layers.init import orthogonal_ as orthogonal_
-    from nearsym.layers.kernel_basis import Rings as Rings
     from nearsym.layers.lift import LiftLinear as LiftLinear
     from nearsym.layers.lift import ProjectLinear as ProjectLinear
     from nearsym.layers.linear import GroupLinear as GroupLinear
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from nearsym.layers.residual_path import ResidualPath as ResidualPath
     from nearsym.layers.residual_path import residual as residual
     from nearsym.layers.residual_path import residual_penalties as residual_penalties
+    from nearsym.layers.rings import Rings as Rings
     from nearsym.layers.scale import ScaleConv1d as ScaleConv1d
     from nearsym.layers.scale import ScaleLiftingConv1d as ScaleLiftingConv1d
     from nearsym.layers.sizes import EquivarianceWarning as EquivarianceWarning
@@ -60,7 +60,7 @@ __getattr__, __dir__, __all__ = attach(
         "Pointwise": ".nonlinearity",
         "ProjectLinear": ".lift",
         "ResidualPath": ".residual_path",
-        "Rings": ".kernel_basis",
+        "Rings": ".rings",
         "ScaleConv1d": ".scale",
         "ScaleLiftingConv1d": ".scale",
         "SpatialPool2d": ".pool",

@@ -72,7 +72,7 @@ class LiftingConv2d(nn.Module):
         kernels = self._moved(self.filters)  # (filters, group, out, in, size, size)
         if self.relaxed is not None:
             kernels = kernels * self.relaxed[:, :, None, None, None, None]
-        return kernels.sum(0).flatten(0, 1)
+        return _summed(kernels).flatten(0, 1)
 
     def _moved(self, filters: Tensor) -> Tensor:
         """ψ(g⁻¹·) for every g."""
@@ -168,7 +168,7 @@ filters=1)
                 else self.relaxed[..., None, None]
             )
             kernels = kernels * w[..., None, None, None]
-        return kernels.sum(0).flatten(2, 3).flatten(0, 1)
+        return _summed(kernels).flatten(2, 3).flatten(0, 1)
 
     def _moved(self, filters: Tensor) -> Tensor:
         """ψ(g⁻¹h, g⁻¹·) for every g and h."""
@@ -222,6 +222,10 @@ def _group_index(group: FiniteGroup, size: int) -> Tensor:
         for move, relative in zip(moves, group.relative, strict=True)
     ]
     return torch.from_numpy(np.stack(moved).flatten())
+
+
+def _summed(kernels: Float[Tensor, "filters *shape"]) -> Float[Tensor, "*shape"]:
+    return kernels.squeeze(0) if len(kernels) == 1 else kernels.sum(0)
 
 
 def _convolve(layer: LiftingConv2d | GroupConv2d, x: Tensor, kernel: Tensor) -> Tensor:

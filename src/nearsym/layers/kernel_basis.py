@@ -5,7 +5,8 @@
 The solutions form a linear space; `kernel_basis` finds a basis once for each question and keeps it.
 Groups that map the pixel grid to itself (flips, quarter turns) are solved pixel by pixel, exactly
 and completely. All others, SO(2) and O(2) among them, are solved on rings: circular harmonics up to
-a band limit, times a Gaussian in the radius (Weiler & Cesa 2019, arXiv:1911.08251).
+a band limit, times a profile in the radius (Weiler & Cesa 2019, arXiv:1911.08251), each made of
+pixels so that it turns well (`harmonics.py`).
 """
 
 from dataclasses import dataclass
@@ -17,45 +18,13 @@ from jaxtyping import Float
 from nearsym.errors import UsageError
 from nearsym.groups.action import fits_grid
 from nearsym.groups.catalog import cyclic, dihedral
-from nearsym.groups.group import FiniteGroup
 from nearsym.groups.planar import PlanarRepresentation, planar_irrep
 from nearsym.groups.representation import Representation
+from nearsym.layers.harmonics import circular_harmonics
+from nearsym.layers.pixel_kernels import dual, independent, invariants, pixel_kernels
+from nearsym.layers.rings import Rings, offsets
 
 AnyRepresentation = Representation | PlanarRepresentation
-
-
-@dataclass(frozen=True)
-class Rings:
-    """How kernels are sampled where the group does not fit the grid.
-
-    >>> Rings().radii(5), Rings(band=1.0).frequencies(2.0)
-    (array([0., 1., 2.]), range(0, 3))
-    """
-
-    width: float = 0.6
-    """Standard deviation of each ring's Gaussian profile, in pixels."""
-    outer_width: float = 0.4
-    """The same for the outermost ring: what it leaks into the kernel's corners has no counterpart
-    on the axes, so it is kept narrow."""
-    band: float = 2.0
-    """Highest angular frequency on a ring, as a multiple of its radius in pixels. A circle of
-    radius r crosses about 2πr pixels, so π would be the limit of what the grid can tell apart."""
-
-    def __post_init__(self) -> None:
-        if not min(self.width, self.outer_width) > 0 or not self.band >= 0:
-            raise UsageError(f"Rings need widths > 0 and a band ≥ 0, got {self}.")
-
-    def radii(self, kernel_size: int) -> np.ndarray:
-        """0, 1, 2, … pixels for odd kernels, ½, 1½, … for even ones."""
-        return np.arange((kernel_size - 1) % 2 / 2, kernel_size / 2, 1.0)
-
-    def profile(self, ring: float, radius: np.ndarray, kernel_size: int) -> np.ndarray:
-        """How strong a ring is at some distances from the origin."""
-        width = self.outer_width if ring + 1 > (kernel_size - 1) / 2 else self.width
-        return np.exp(-0.5 * ((radius - ring) / width) ** 2)
-
-    def frequencies(self, radius: float) -> range:
-        return range(int(np.floor(self.band * radius + 1e-9)) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +51,7 @@ def kernel_basis(
         and isinstance(out_rep, Representation)
         and fits_grid(in_rep.group)
     ):
-        values, relaxation = _pixel_basis(in_rep, out_rep, kernel_size)
+        values, relaxation = pixel_kernels(in_rep, out_rep, kernel_size)
     else:
         values, relaxation = _ring_basis(in_rep, out_rep, kernel_size, rings)
     if len(values) == 0:
@@ -107,14 +76,14 @@ def angular_basis(
     _check(in_rep, out_rep)
     source, target = _finite(in_rep, out_rep, frequency)
     harmonic = planar_irrep(frequency, source.group)
-    found = _invariants((harmonic.matrices, target.matrices, _dual(source)))
+    found = invariants((harmonic.matrices, target.matrices, dual(source)))
     return found.reshape(-1, harmonic.size, target.size, source.size)
 
 
 def fixed_vectors(rep: AnyRepresentation) -> Float[np.ndarray, "basis coordinates"]:
     """A basis of the vectors that no element moves: where a bias may point."""
     finite, _ = _finite(rep, rep, 0)
-    found = _invariants((finite.matrices,))
+    found = invariants((finite.matrices,))
     return found / np.abs(found).max(axis=1, keepdims=True) if len(found) else found
 
 
@@ -129,66 +98,26 @@ def coordinate_blocks(rep: AnyRepresentation) -> list[np.ndarray]:
     return [np.flatnonzero(first == i) for i in np.unique(first)]
 
 
-def offsets(kernel_size: int) -> Float[np.ndarray, "offsets 2"]:
-    """The points (x, y) of a kernel's pixels, row by row; x to the right, y up."""
-    line = np.arange(kernel_size) - (kernel_size - 1) / 2
-    return np.stack([np.tile(line, kernel_size), np.repeat(-line, kernel_size)], axis=1)
-
-
-def _pixel_basis(
-    in_rep: Representation, out_rep: Representation, kernel_size: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve at one offset y₀ of each orbit under its stabiliser, then carry the solution around.
-
-    Relaxed weights belong to the elements: w_k(y) is the mean of relaxed[k, h] over the h with
-    h·y₀ = y. Equal over h they change nothing; equal on the cosets Kh they keep the subgroup K.
-    """
-    group = in_rep.group
-    moves = _moved_offsets(group, kernel_size)  # (g, offset) -> offset
-    elements, weights = [], []
-    for start in range(kernel_size**2):
-        orbit = moves[:, start]
-        if start != orbit.min():
-            continue
-        still = np.flatnonzero(orbit == start)
-        found = _invariants((out_rep.matrices[still], _dual(in_rep)[still]))
-        found = found.reshape(-1, out_rep.size, in_rep.size)
-        values = np.zeros((*found.shape, kernel_size**2))
-        values[..., orbit] = np.einsum(
-            "gij,kjl,glm->kimg", out_rep.matrices, found, in_rep.matrices[group.inverse]
-        )
-        reached = (orbit[None, :] == np.arange(kernel_size**2)[:, None]) / len(still)
-        elements.append(values)
-        weights.append(np.broadcast_to(reached, (len(found), *reached.shape)))
-    return np.concatenate(elements), np.concatenate(weights)
-
-
 def _ring_basis(
     in_rep: AnyRepresentation, out_rep: AnyRepresentation, kernel_size: int, rings: Rings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Circular harmonics times a Gaussian in the radius, sampled at the pixels.
+    """The solutions on a circle, with the harmonics of every ring on the pixels.
 
     Relaxed weights belong to the offsets: w_k(y) = relaxed[k, y]. The origin, which is its own
     orbit and can break nothing, takes their mean.
     """
-    points = offsets(kernel_size)
-    radius, angle = np.hypot(*points.T), np.arctan2(points[:, 1], points[:, 0])
-    sampled = []
-    for ring in rings.radii(kernel_size):
-        profile = rings.profile(ring, radius, kernel_size)
-        for k in rings.frequencies(ring):
-            harmonics = np.stack([np.cos(k * angle), np.sin(k * angle)][: 2 if k else 1])
-            if k > 0:
-                harmonics[:, radius == 0] = 0.0  # the origin has no direction
-            matrices = angular_basis(in_rep, out_rep, k)
-            sampled.append(np.einsum("kaij,ap,p->kijp", matrices, harmonics, profile))
+    sampled = [
+        np.einsum("kaij,ap->kijp", angular_basis(in_rep, out_rep, k), values)
+        for k, values in circular_harmonics(kernel_size, rings)
+    ]
     values = np.concatenate(sampled)
     # A coarse grid confuses some harmonics of neighbouring rings.
-    kept, _ = _independent(
+    kept, _ = independent(
         values.reshape(len(values), int(np.prod(values.shape[1:]))), tolerance=1e-3
     )
     values = values[kept]
-    away = radius > 0
+    points = offsets(kernel_size)
+    away = np.abs(points).max(axis=1) > 0
     spread = np.full((len(points), int(away.sum())), 1.0 / max(1, away.sum()))
     spread[away] = np.eye(int(away.sum()))
     return values, np.broadcast_to(spread, (len(values), *spread.shape))
@@ -221,49 +150,6 @@ def _finite(
     n = frequency + in_rep.frequency + out_rep.frequency + 1
     group = dihedral(n) if in_rep.group.mirrors else cyclic(n)
     return in_rep.restrict(group), out_rep.restrict(group)
-
-
-def _invariants(factors: tuple[np.ndarray, ...]) -> np.ndarray:
-    """A basis of what a tensor product of representations leaves fixed, as rows.
-
-    The average of the matrices projects onto it; its columns are orthonormalised in order, which
-    for signed permutations gives one sparse vector for each orbit of coordinates.
-    """
-    total = factors[0]
-    for factor in factors[1:]:
-        size = total.shape[1] * factor.shape[1]
-        total = np.einsum("gij,gkl->gikjl", total, factor).reshape(-1, size, size)
-    columns = total.mean(axis=0).T
-    _, vectors = _independent(columns, tolerance=1e-6)
-    return np.where(np.abs(vectors) < 1e-12, 0.0, vectors)
-
-
-def _independent(rows: np.ndarray, tolerance: float) -> tuple[list[int], np.ndarray]:
-    """Which rows are clearly not sums of those before, and an orthonormal basis of their span."""
-    chosen = np.zeros_like(rows)
-    kept: list[int] = []
-    for i, row in enumerate(rows):
-        before = chosen[: len(kept)]
-        rest = row - (before @ row) @ before
-        rest -= (before @ rest) @ before  # twice, against rounding
-        norm = float(np.linalg.norm(rest))
-        if norm > max(tolerance * float(np.linalg.norm(row)), 1e-6):
-            chosen[len(kept)] = rest / norm
-            kept.append(i)
-    return kept, chosen[: len(kept)]
-
-
-def _dual(rep: Representation) -> np.ndarray:
-    """ρ(g)⁻ᵀ: how the columns of a kernel move."""
-    return rep.matrices[rep.group.inverse].transpose(0, 2, 1)
-
-
-def _moved_offsets(group: FiniteGroup, kernel_size: int) -> np.ndarray:
-    assert group.plane is not None
-    middle = (kernel_size - 1) / 2
-    moved = np.einsum("gij,pj->gpi", group.plane, offsets(kernel_size))
-    column, row = moved[..., 0] + middle, middle - moved[..., 1]
-    return np.rint(row * kernel_size + column).astype(int)
 
 
 def check_kind(layer: str, rep: object) -> None:

@@ -171,11 +171,11 @@ class GroupLinear(nn.Module):
         shapes = (n, self.in_channels), (n, self.out_channels)
         return FreeLinear(*shapes, bias=self.bias is not None)
 
-    def extra_repr(self) -> str:
+    def __repr__(self) -> str:
         text = f"{self.in_channels}·regular → {self.out_channels}·regular of {self.group}"
         if self.relaxed is not None:
             text += f", relaxed {self.relax}, filters={len(self.filters)}"
-        return text if self.bias is not None else text + ", bias=False"
+        return f"GroupLinear({text}{'' if self.bias is not None else ', bias=False'})"
 
 
 def characters(group: FiniteGroup) -> np.ndarray | None:

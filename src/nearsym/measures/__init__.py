@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nearsym.measures.relaxation import relaxation_summary as relaxation_summary
     from nearsym.measures.stabilizers import Stabilizer as Stabilizer
     from nearsym.measures.stabilizers import stabilizer as stabilizer
+    from nearsym.measures.turning import turning_error as turning_error
     from nearsym.measures.what_is_left import LeftOver as LeftOver
     from nearsym.measures.what_is_left import left_over as left_over
 
@@ -42,5 +43,6 @@ __getattr__, __dir__, __all__ = attach(
         "numeric_floor": ".equivariance",
         "relaxation_summary": ".relaxation",
         "stabilizer": ".stabilizers",
+        "turning_error": ".turning",
     },
 )

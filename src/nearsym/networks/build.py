@@ -17,12 +17,13 @@ from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
-from nearsym.networks.kit import MODELS, TAUGHT, Kit, make_kit
+from nearsym.networks.kit import MODELS, PLAIN, TAUGHT, Kit, make_kit
 from nearsym.networks.moves import RandomMoves
 from nearsym.networks.sit import SiTEncoder
 from nearsym.networks.window import FlatEncoder, TemporalEncoder, window_encoder
 
 ACTORS = {"drqv2": DeterministicActor, "sac": GaussianActor}
+SIT_READOUTS = ("broken", "equivariant")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,9 @@ class NetworkConfig:
     """Number of hidden layers of the critics."""
     waist: int | None = 50
     """Width of DrQ-v2's trunk, or None to go without."""
+    sit_readout: str = "broken"
+    """What follows the symmetric part of sit: broken (the baseline, plain heads) or equivariant
+    (features over the group, exact heads)."""
     window_features: int = 256
     """Width of the encoding of a window of days."""
     spread_strength: float = 0.0
@@ -64,9 +68,21 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise unknown_name("model", self.model, MODELS)
+        if self.sit_readout not in SIT_READOUTS:
+            raise unknown_name("`sit_readout`", self.sit_readout, SIT_READOUTS)
         for name in ("channels", "channel_multiple", "hidden", "filters"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+    @property
+    def heads(self) -> str:
+        """The model whose layers the heads are made of."""
+        return "exact" if self.model == "sit" and self.sit_readout == "equivariant" else self.model
+
+    @property
+    def needs_symmetry(self) -> bool:
+        """Whether nothing can be built without a declared symmetry."""
+        return self.heads not in PLAIN or self.model in TAUGHT
 
 
 def build_actor_critic(
@@ -114,7 +130,7 @@ def _moves(symmetry: Symmetry | TimeSymmetry, model: str) -> RandomMoves | None:
 
 def _kit(symmetry: Symmetry, config: NetworkConfig) -> Kit:
     return make_kit(
-        config.model,
+        config.heads,
         symmetry.group,
         layers=config.layers,
         filters=config.filters,
@@ -154,10 +170,10 @@ def _encoder(
 def _pixel_encoder(
     kit: Kit, symmetry: Symmetry, obs_shape: tuple[int, ...], config: NetworkConfig
 ) -> PixelEncoder | SiTEncoder:
-    if config.model == "sit":
-        return SiTEncoder(_side(obs_shape), obs_shape[2])
     if kit.group.order > 1 or config.model in TAUGHT:
         _check_image_action(symmetry)
+    if config.model == "sit":
+        return SiTEncoder(_side(obs_shape), obs_shape[2], group=kit.group)
     channels = narrowed(config.channels, kit.group, config.channel_multiple)
     return PixelEncoder(kit, _side(obs_shape), obs_shape[2], channels)
 

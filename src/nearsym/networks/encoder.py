@@ -21,7 +21,7 @@ SMALLEST_SIZE = 37
 
 
 class PixelEncoder(nn.Module):
-    """Four convolutions, as in DrQ-v2 with two poolings (paper, Appendix C.1.1).
+    """Four convolutions, as in DrQ-v2 with two poolings (paper, Appendix D.1.1).
 
     Images are uint8, channel-last: (batch, size, size, channels). At 85 px the map shrinks
     85 → 42 → 40 → 20 → 18 → 9 → 7. Stride and pooling commute with flips and quarter turns only

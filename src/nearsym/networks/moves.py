@@ -48,8 +48,23 @@ def _move(action: Action, x: Tensor, elements: Tensor) -> Tensor:
     if isinstance(action, Representation):
         matrices = constant_like(action.matrices, x)
         return torch.bmm(matrices[elements], x.unsqueeze(-1)).squeeze(-1)
+    move = one_by_one if x.device.type == "cpu" else all_at_once
+    return move(action, x, elements)
+
+
+def all_at_once(action: Action, x: Tensor, elements: Tensor) -> Tensor:
+    """All samples moved by each element in turn, and those kept whose it is: for an accelerator."""
     moved = x
     for g in range(1, action.group.order):
         mine = (elements == g).view(-1, *(1 for _ in x.shape[1:]))
         moved = torch.where(mine, action.act(g, x), moved)
+    return moved
+
+
+def one_by_one(action: Action, x: Tensor, elements: Tensor) -> Tensor:
+    """Sample by sample: a processor copies a turned picture while it reads it."""
+    moved = torch.empty_like(x)
+    source, target = x.numpy(), moved.numpy()
+    for i, g in enumerate(elements.tolist()):
+        target[i] = action.act(g, source[i])
     return moved

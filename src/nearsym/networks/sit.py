@@ -1,79 +1,110 @@
 """A symmetry-invariant transformer encoder for pixels (Weissenbacher et al. 2024), from its
-equations."""
+equations.
+
+Local attention inside each patch makes its token; global attention over the patches makes the
+class token. Both are graph symmetric: up to there a flip or a quarter turn of the image leaves the
+class token as it is and moves the patch tokens. A policy on top could never turn its action over,
+so a last layer breaks the symmetry: it knows where each patch is, and which way round.
+
+By default that layer reads the image as it is and plain heads follow: the paper's baseline, which
+promises no symmetry of its policy and can learn a task that has none. Over a group, the layer reads
+every motion of the image instead, so that its features are a regular representation and heads of
+the model exact make an exactly equivariant policy. This is not the default because it is another
+model: it could no more learn a broken symmetry than exact can.
+"""
+
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
 from nearsym.errors import UsageError
+from nearsym.groups.catalog import trivial
+from nearsym.groups.group import FiniteGroup
+from nearsym.layers.regular import regular_features
 from nearsym.networks.encoder import scaled_pixels
+from nearsym.networks.graph_attention import (
+    Block,
+    GraphAttention,
+    GraphPooling,
+    PlainAttention,
+    RadialConv2d,
+    ReadingBlock,
+)
+
+CELL = 2
+"""Pixels from one local token, a cell, to the next."""
+SIDE = 4
+"""Cells along a side of a patch."""
+PATCH = SIDE * CELL
+SMALLEST_SIZE = 2 * PATCH
 
 
-class SymmetricAttention(nn.Module):
-    """Attention over a grid of patches that cannot tell a picture from its mirror image.
+class SymmetricTokens(NamedTuple):
+    """What the symmetric part of the encoder makes of images."""
 
-    Queries and keys pass a depthwise convolution over the patch grid whose kernel depends only on
-    the distance to its centre; scores are made symmetric, A ← A + Aᵀ, before the softmax. No
-    positions enter anywhere. Token 0 is the class token, which the convolutions leave out.
+    invariant: Float[Tensor, "batch width"]
+    """The class token: as it is whatever flip or quarter turn the image undergoes."""
+    patches: Float[Tensor, "batch width grid grid"]
+    """One token for each patch, moving with the image."""
+    cells: Float[Tensor, "batch local_width cells cells"]
+    """The local tokens, moving with the image."""
+
+
+class LocalAttention(nn.Module):
+    """Cells to one token for each patch: graph symmetric attention inside the patches.
+
+    A patch token does not change if the cells of its patch are flipped or turned in their place.
     """
 
-    ring_of: Tensor
-
-    def __init__(self, width: int, heads: int, grid: int, kernel_size: int = 3):
+    def __init__(self, local_width: int, heads: int, width: int):
         super().__init__()
-        self.heads, self.grid = heads, grid
-        self.project = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        distance = _squared_distances(kernel_size)
-        rings, ring_of = torch.unique(distance, return_inverse=True)
-        self.register_buffer("ring_of", ring_of, persistent=False)
-        self.radial = nn.Parameter(torch.zeros(2, width, len(rings)))
-        with torch.no_grad():
-            self.radial[..., 0] = 1.0  # start as the identity: all weight on the centre
+        self.class_token = nn.Parameter(_small(1, 1, local_width))
+        self.block = ReadingBlock(local_width, GraphPooling(local_width, heads, SIDE))
+        self.out = nn.Linear(local_width, width)
 
     def forward(
-        self, x: Float[Tensor, "batch tokens width"]
-    ) -> Float[Tensor, "batch tokens width"]:
-        batch, tokens, width = x.shape
-        query, key, value = self.project(x).chunk(3, dim=-1)
-        query, key = self._radial_conv(query, 0), self._radial_conv(key, 1)
-        q, k, v = (
-            t.reshape(batch, tokens, self.heads, -1).transpose(1, 2) for t in (query, key, value)
-        )
-        # With A = qkᵀ, A + Aᵀ = (q, k)(k, q)ᵀ: one product instead of a sum over two layouts.
-        scores = torch.cat([q, k], dim=-1) @ torch.cat([k, q], dim=-1).transpose(-1, -2)
-        weights = torch.softmax(scores * (width // self.heads) ** -0.5, dim=-1)
-        return self.out((weights @ v).transpose(1, 2).reshape(batch, tokens, width))
-
-    def _radial_conv(self, tokens: Tensor, which: int) -> Tensor:
-        patches = tokens[:, 1:].transpose(1, 2).unflatten(2, (self.grid, self.grid))
-        size = self.ring_of.shape  # index_select: the gradient of indexing does not always repeat
-        kernel = self.radial[which].index_select(1, self.ring_of.flatten()).unflatten(1, (1, *size))
-        mixed = nn.functional.conv2d(patches, kernel, padding="same", groups=len(kernel))
-        return torch.cat([tokens[:, :1], mixed.flatten(2).transpose(1, 2)], dim=1)
+        self, cells: Float[Tensor, "batch local_width cells cells"]
+    ) -> Float[Tensor, "batch patches width"]:
+        patches = cut(cells)
+        tokens = self.block(self.class_token, patches.flatten(0, 1))
+        return self.out(tokens).view(*patches.shape[:2], -1)
 
 
-class Block(nn.Module):
-    """Attention and a two-layer network, each after a norm and beside a skip connection."""
+class SymmetryBreaking(nn.Module):
+    """Patch tokens that know their place and the order of their cells; a class token that reads
+    them by plain attention. Neither is invariant to anything."""
 
-    def __init__(self, width: int, heads: int, grid: int):
+    def __init__(self, local_width: int, width: int, heads: int, grid: int):
         super().__init__()
-        self.attention = nn.Sequential(nn.LayerNorm(width), SymmetricAttention(width, heads, grid))
-        self.mlp = nn.Sequential(
-            nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
-        )
+        self.places = nn.Parameter(_small(grid * grid, width))
+        self.order = nn.Linear(SIDE * SIDE * local_width, width)
+        self.block = ReadingBlock(width, PlainAttention(width, heads))
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(x)
-        return x + self.mlp(x)
+    def forward(self, tokens: SymmetricTokens) -> Float[Tensor, "batch tokens width"]:
+        patches = tokens.patches.flatten(2).transpose(1, 2)
+        patches = patches + self.order(cut(tokens.cells).flatten(2)) + self.places
+        read = self.block(tokens.invariant[:, None], patches)
+        return torch.cat([read, patches], dim=1)
 
 
 class SiTEncoder(nn.Module):
-    """Images to one vector: the class token, which is invariant to flips and turns of the patch
-    grid, followed by the patch tokens, which move with it.
+    """Images to features: the class token and the patch tokens, after the layer that breaks.
 
-    An actor that read only the class token could never turn its action over. Patches are
-    embedded as they are, so invariance holds for the arrangement of the patches, not inside them.
+    Patches are 8 px apart, at every size. Cells of 2 px overlap as far as the size needs, so that
+    they cover the image without a rest and every flip and quarter turn is exact.
+
+    Over a group the features of element g are those of the image moved by g⁻¹, a regular
+    representation; over the trivial group, the default, no symmetry is left.
+
+    >>> encoder = SiTEncoder(51, 9)
+    >>> image = torch.randint(0, 256, (1, 51, 51, 9), dtype=torch.uint8)
+    >>> tokens, mirrored = encoder.tokens(image), encoder.tokens(image.flip(2))
+    >>> torch.allclose(tokens.invariant, mirrored.invariant, atol=1e-4)
+    True
+    >>> torch.allclose(encoder(image), encoder(image.flip(2)), atol=1e-4)
+    False
     """
 
     def __init__(
@@ -81,34 +112,68 @@ class SiTEncoder(nn.Module):
         size: int,
         in_channels: int,
         *,
-        patch: int = 8,
+        group: FiniteGroup | None = None,
         width: int = 64,
         heads: int = 8,
+        local_width: int = 16,
+        local_heads: int = 4,
         depth: int = 2,
     ):
         super().__init__()
-        if size % patch:
-            nearest = max(round(size / patch), 1) * patch
+        if size < SMALLEST_SIZE:
             raise UsageError(
-                f"SiT cuts images into patches of {patch}: the size must be a multiple, "
-                f"got {size}. The nearest `size` is {nearest}."
+                f"The model sit cuts images into patches of {PATCH} px, at least two a side: "
+                f"`size` must be {SMALLEST_SIZE} or more, got {size}."
             )
-        grid = size // patch
-        self.embed = nn.Conv2d(in_channels, width, patch, stride=patch)
-        self.class_token = nn.Parameter(torch.zeros(1, 1, width))
-        self.blocks = nn.Sequential(*(Block(width, heads, grid) for _ in range(depth)))
+        self.group = trivial() if group is None else group
+        self.grid, rest = divmod(size, PATCH)
+        # A kernel of CELL alone would be one ring, a mean: without a rest, one pixel of padding.
+        kernel, padding = (CELL + rest, 0) if rest else (CELL + 2, 1)
+        self.embed = RadialConv2d(in_channels, local_width, kernel, stride=CELL, padding=padding)
+        self.local = LocalAttention(local_width, local_heads, width)
+        self.class_token = nn.Parameter(_small(1, 1, width))
+        self.blocks = nn.Sequential(
+            *(Block(width, GraphAttention(width, heads, self.grid)) for _ in range(depth))
+        )
+        self.breaking = SymmetryBreaking(local_width, width, heads, self.grid)
         self.norm = nn.LayerNorm(width)
-        self.features = width * (grid * grid + 1)
+        self.features = width * (self.grid**2 + 1)
 
     def forward(
         self, obs: UInt8[Tensor, "batch height width channels"]
-    ) -> Float[Tensor, "batch 1 features"]:
-        x = scaled_pixels(obs, self.class_token.dtype)
-        patches = self.embed(x).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.class_token.expand(x.shape[0], -1, -1), patches], dim=1)
-        return self.norm(self.blocks(tokens)).flatten(1).unsqueeze(1)
+    ) -> Float[Tensor, "batch group features"]:
+        tokens = orbit(self.tokens(obs), self.group)
+        features = self.norm(self.breaking(tokens)).flatten(1)
+        return features.unflatten(0, (-1, self.group.order))
+
+    def tokens(self, obs: UInt8[Tensor, "batch height width channels"]) -> SymmetricTokens:
+        """What there is before the symmetry is broken."""
+        cells = self.embed(scaled_pixels(obs, self.class_token.dtype))
+        patches = self.local(cells)
+        first = self.class_token.expand(patches.shape[0], -1, -1)
+        x = self.blocks(torch.cat([first, patches], dim=1))
+        grid = x[:, 1:].transpose(1, 2).unflatten(2, (self.grid, self.grid))
+        return SymmetricTokens(x[:, 0], grid, cells)
 
 
-def _squared_distances(kernel_size: int) -> Tensor:
-    offset = torch.arange(kernel_size) - kernel_size // 2
-    return offset[:, None] ** 2 + offset[None, :] ** 2
+def orbit(tokens: SymmetricTokens, group: FiniteGroup) -> SymmetricTokens:
+    """The tokens of the image moved by each g⁻¹, one after the other in the batch axis."""
+    if group.order == 1:
+        return tokens
+    invariant = tokens.invariant[:, None].expand(-1, group.order, -1).flatten(0, 1)
+    return SymmetricTokens(invariant, _moved(tokens.patches, group), _moved(tokens.cells, group))
+
+
+def _moved(maps: Tensor, group: FiniteGroup) -> Tensor:
+    copies = maps.repeat(1, group.order, 1, 1)
+    return regular_features(copies, group).reshape(-1, *maps.shape[1:])
+
+
+def cut(cells: Tensor) -> Tensor:
+    """(batch, local_width, n, n) → (batch, patches, cells of a patch, local_width)."""
+    rows = cells.permute(0, 2, 3, 1).unflatten(2, (-1, SIDE)).unflatten(1, (-1, SIDE))
+    return rows.transpose(2, 3).flatten(3, 4).flatten(1, 2)
+
+
+def _small(*shape: int) -> Tensor:
+    return 0.02 * torch.randn(shape)

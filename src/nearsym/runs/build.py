@@ -15,16 +15,13 @@ from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
-from nearsym.networks.build import build_actor_critic
-from nearsym.networks.kit import PLAIN, TAUGHT
+from nearsym.networks.build import NetworkConfig, build_actor_critic
 from nearsym.runs.config import RunConfig
 from nearsym.runs.limits import check_device, check_memory
 from nearsym.tasks.custom import own_spaces
 from nearsym.training.replay import Replay
 
 STREAMS = ("networks", "agent", "replay", "environment", "evaluation")
-_FREE = tuple(model for model in PLAIN if model not in TAUGHT)
-"""The models that need no declared symmetry."""
 
 
 def seeds_of(seed: int) -> dict[str, int]:
@@ -37,17 +34,18 @@ def seeds_of(seed: int) -> dict[str, int]:
     return {name: int(word) for name, word in zip(STREAMS, words, strict=True)}
 
 
-def network_symmetry(env: gymnasium.Env, model: str) -> Symmetry | TimeSymmetry:
-    """The symmetry a model is built from; an environment without one has the trivial group."""
+def network_symmetry(env: gymnasium.Env, network: NetworkConfig) -> Symmetry | TimeSymmetry:
+    """The symmetry a network is built from; an environment without one has the trivial group."""
     declared = symmetry_of(env)
     if isinstance(declared, Symmetry):
-        _check_action(declared, env, model)
+        _check_action(declared, env, network)
         return declared
     if declared is not None:
         return declared
-    if model not in _FREE:
+    if network.needs_symmetry:
+        what = "equivariant readout of sit" if network.model == "sit" else f"model {network.model}"
         raise UsageError(
-            f"The model {model} needs a symmetry, and this environment declares none. "
+            f"The {what} needs a symmetry, and this environment declares none. "
             "Give it an attribute `symmetry`, or use `model='none'`."
         )
     group = trivial()
@@ -58,13 +56,13 @@ def network_symmetry(env: gymnasium.Env, model: str) -> Symmetry | TimeSymmetry:
     return Symmetry(observation, action_shape[0] * trivial_of(group))
 
 
-def _check_action(declared: Symmetry, env: gymnasium.Env, model: str) -> None:
+def _check_action(declared: Symmetry, env: gymnasium.Env, network: NetworkConfig) -> None:
     if env.action_space.shape != (declared.action.size,):
         raise UsageError(
             f"The symmetry moves actions of {declared.action.size} numbers, the environment "
             f"takes them in the shape {env.action_space.shape}."
         )
-    if model not in _FREE:  # actions are rescaled to [−1, 1], which keeps a mirror
+    if network.needs_symmetry:  # actions are rescaled to [−1, 1], which keeps a mirror
         check_box(declared.action, own_spaces(env)[1], "action")
 
 
@@ -77,7 +75,7 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     check_memory(config.network)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds["networks"])
-        symmetry = network_symmetry(env, config.network.model)
+        symmetry = network_symmetry(env, config.network)
         networks = build_actor_critic(symmetry, shape, config.agent, config.network)
     device = find_device(config.device)
     for part in networks.parts.values():

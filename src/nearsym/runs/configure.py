@@ -88,8 +88,9 @@ def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> 
     for name in ("filters", "relax"):
         if name in given and model != "approx":
             raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
-    if "mirror_strength" in given and model != "mirror":
-        raise UsageError(f"`mirror_strength` belongs to the model mirror, not to {model}.")
+    for name, owner in (("mirror_strength", "mirror"), ("sit_readout", "sit")):
+        if name in given and model != owner:
+            raise UsageError(f"`{name}` belongs to the model {owner}, not to {model}.")
     if steerable and model in PLAIN:
         raise UsageError(f"`layers='steerable'` needs a group; the model {model} has none.")
     if steerable and "relax" in given:

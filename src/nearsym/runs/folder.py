@@ -42,11 +42,23 @@ def default_folder(config: RunConfig) -> Path:
     task = config.task
     named = [task.name, task.variant, getattr(task, "obs", None), config.agent]
     named += [config.network.model, config.preset]
-    changed = _changed(to_plain(config), to_plain(_usual(config)))
+    changed = changed_settings(config)
     if changed:
         named.append(hashlib.sha256(json.dumps(changed).encode()).hexdigest()[:6])
     parts = [re.sub(r"[^\w.=+-]+", "_", str(part)) for part in named if part is not None]
     return Path("runs") / "-".join([*parts, f"seed{config.seed}"])
+
+
+def changed_settings(config: RunConfig) -> dict[str, Any]:
+    """Dotted names of the settings that are not the preset's, and their values; the length of the
+    run is none of them."""
+    plain, usual = to_plain(config), to_plain(_usual(config))
+    return {
+        f"{section}.{name}": value
+        for section in ("task", "algorithm", "network", "training")
+        for name, value in plain[section].items()
+        if value != usual[section][name] and name != "frames"
+    }
 
 
 def _usual(config: RunConfig) -> RunConfig:
@@ -56,15 +68,6 @@ def _usual(config: RunConfig) -> RunConfig:
     given = [name for name in options_of(type(task)) if name not in ("variant", "obs")]
     bare = replace(task, **{f.name: f.default for f in fields(task) if f.name in given})
     return preset_config(config.preset, bare, config.agent, config.network.model)
-
-
-def _changed(plain: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    return {
-        f"{section}.{name}": value
-        for section in ("task", "algorithm", "network", "training")
-        for name, value in plain[section].items()
-        if value != usual[section][name] and name != "frames"
-    }
 
 
 def versions() -> dict[str, str]:

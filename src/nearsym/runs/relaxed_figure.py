@@ -57,9 +57,22 @@ def plot_relaxed(
     opened = runs_of_one_model(runs)
     _refuse_empty(opened)
     symmetry = _symmetry(opened[0])
-    layers = _layers(opened, symmetry)
+    several = "" if len(opened) == 1 else f", {len(opened)} runs"
+    title = f"Relaxed weights w(g): {title_of(opened[0])}{several}"
+    figure = draw_layers(_layers(opened, symmetry), title, when=when, dashed=_reversing(symmetry))
+    return write_figure(figure, path)
+
+
+def draw_layers(
+    layers: list[Layer],
+    title: str,
+    *,
+    when: When = "training",
+    dashed: frozenset[str] = frozenset(),
+) -> Any:
+    """Relaxed weights as a matplotlib figure: a panel for each layer, a colour for each label."""
     figure, panels = _panels(layers, share_x=when == "training")
-    styles = _styles(layers, symmetry)
+    styles = _styles(layers, dashed)
     for layer, axes in zip(layers, panels, strict=True):
         axes.tick_params(labelsize=8)
         axes.set_title(layer.name, fontsize=9)
@@ -67,9 +80,8 @@ def plot_relaxed(
     panels[0].set_ylim(*_limits(layers))  # of all: they share it
     if when == "training":
         _explain(figure, panels, styles)
-    several = "" if len(opened) == 1 else f", {len(opened)} runs"
-    figure.suptitle(f"Relaxed weights w(g): {title_of(opened[0])}{several}", fontsize=11)
-    return write_figure(figure, path)
+    figure.suptitle(title, fontsize=11)
+    return figure
 
 
 def _refuse_empty(runs: list[Run]) -> None:
@@ -101,12 +113,12 @@ def _layers(runs: list[Run], symmetry: Symmetry | TimeSymmetry) -> list[Layer]:
             if name not in weights or weights[name].shape[2:][-1:] != (len(labels),):
                 raise UsageError(f"The weights of {name} in {run.path} are not of {symmetry}.")
     return [
-        Layer(name, labels, frames, np.concatenate([_rows(w[name][:count]) for w in found]))
+        Layer(name, labels, frames, np.concatenate([rows_of(w[name][:count]) for w in found]))
         for name, labels in named.items()
     ]
 
 
-def _rows(
+def rows_of(
     weights: Float[np.ndarray, "evaluations filters *basis labels"],
 ) -> Float[np.ndarray, "filters evaluations labels"]:
     """A row for each filter; steerable layers have weights for each kernel of their basis, of which
@@ -124,17 +136,22 @@ def _labels(symmetry: Symmetry | TimeSymmetry, count: int) -> tuple[str, ...]:
     return tuple(f"scale {scale:g}" for scale in SCALES)
 
 
-def _styles(layers: list[Layer], symmetry: Symmetry | TimeSymmetry) -> dict[str, dict[str, Any]]:
-    """Colours by label; the elements that reverse orientation are dashed."""
+def _reversing(symmetry: Symmetry | TimeSymmetry) -> frozenset[str]:
+    """The elements that reverse orientation, which are drawn dashed."""
+    plane = symmetry.group.plane if isinstance(symmetry, Symmetry) else None
+    if plane is None:
+        return frozenset()
+    return frozenset(_labels(symmetry, 0)[i] for i in np.flatnonzero(np.linalg.det(plane) < 0))
+
+
+def _styles(layers: list[Layer], dashed: frozenset[str]) -> dict[str, dict[str, Any]]:
     from matplotlib import colormaps
 
     labels = list(dict.fromkeys(label for layer in layers for label in layer.labels))
     shades = [colormaps["viridis"](x) for x in np.linspace(0, 0.95, len(labels))]
     colours = COLOURS if len(labels) <= len(COLOURS) else shades
-    plane = symmetry.group.plane if isinstance(symmetry, Symmetry) else None
-    dashed = set() if plane is None else set(np.flatnonzero(np.linalg.det(plane) < 0))
     return {
-        label: {"color": colours[i], "linestyle": "--" if i in dashed else "-"}
+        label: {"color": colours[i], "linestyle": "--" if label in dashed else "-"}
         for i, label in enumerate(labels)
     }
 

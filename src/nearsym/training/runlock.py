@@ -11,6 +11,10 @@ from nearsym.training import atomic
 from nearsym.training.untrusted import refuse_irregular
 
 
+class LockedError(UsageError):
+    """Another process holds the lock of a run."""
+
+
 class RunLock:
     """Holds `folder/lock` until it is released; use it as a context manager.
 
@@ -41,7 +45,7 @@ class RunLock:
             try:
                 self._lock.acquire()
             except filelock.Timeout:
-                raise UsageError(
+                raise LockedError(
                     f"Another process (pid {_holder(self.path)}) is writing to {folder}. "
                     "Wait for it or stop it, or choose another `out`."
                 ) from None

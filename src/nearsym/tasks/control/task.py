@@ -26,6 +26,7 @@ class ControlTask(PixelsOrState):
     kind: ClassVar[str] = "control"
     agents: ClassVar[tuple[str, ...]] = ("drqv2", "sac")
     rounds_away: ClassVar[bool] = False
+    light: ClassVar[bool] = True
     of_images: ClassVar[tuple[str, ...]] = ("size", "frame_stack", "noise", "background")
 
     name: str
@@ -65,10 +66,6 @@ class ControlTask(PixelsOrState):
         return self.action_repeat
 
     @property
-    def light(self) -> bool:
-        return not self.images
-
-    @property
     def images(self) -> bool:
         return self.obs != "state"
 
@@ -102,7 +99,7 @@ class ControlTask(PixelsOrState):
             algorithm = chosen.setdefault("algorithm", {})
             # 0.009, where others have 0.01.
             algorithm["target_tau"] = 0.9 * algorithm.get("target_tau", 0.01)
-        if model == "sit":  # patches of 8 do not divide the sizes of the convolutional encoder
+        if model == "sit" and preset == "paper":  # the size that the paper gave this model
             chosen["task"]["size"] = 64
         return chosen
 

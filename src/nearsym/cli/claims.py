@@ -1,0 +1,50 @@
+"""`nearsym study claims`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from nearsym.cli.options import Positional
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """Judge the paper's claims, and three of ours, by results; never trains.
+
+    nearsym study claims
+    nearsym study claims --from studies/curves-laptop --claim C5
+
+    A verdict is reproduced, refuted, undecided or not run, and is about the
+    scale it names: preset, observations and agent.
+    """
+
+    study: Positional[Literal["claims"]]
+    """the word claims"""
+    from_: Annotated[str, tyro.conf.arg(name="from")] = "docs/results"
+    """a folder with results, files named *.jsonl, or one such file"""
+    claim: str | None = None
+    """judge this claim alone, such as C5"""
+
+
+def run(args: Claims) -> dict[str, Any]:
+    """`{"claims": [{"id", "verdict", "scale", "numbers", …}], "judged", "results"}`."""
+    from nearsym.studies.claims.judge import judge
+    from nearsym.studies.report.page import read_sources
+    from nearsym.studies.tables.verdicts import numbers
+
+    results = read_sources([args.from_])
+    judged = judge(results, None if args.claim is None else [args.claim])
+    claims = [each.as_json() | {"said": numbers(each)} for each in judged]
+    counted = {each.claim.id for each in judged if each.verdict != "not run"}
+    return {"claims": claims, "judged": len(counted), "results": len(results)}
+
+
+def show(result: dict[str, Any]) -> None:
+    """A table for people."""
+    for claim in result["claims"]:
+        scale = f" ({claim['scale']})" if claim["scale"] else ""
+        print(f"{claim['id']:4} {claim['verdict']:11}{scale} {claim['claim']}")
+        print(f"     {claim['said']}")
+    ids = {claim["id"] for claim in result["claims"]}
+    print(f"{result['judged']} of {len(ids)} claims judged by {result['results']} runs.")

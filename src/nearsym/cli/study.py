@@ -1,0 +1,178 @@
+"""`nearsym study`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from nearsym.cli.flags import as_flags
+from nearsym.cli.options import Positional, options_of
+from nearsym.errors import UsageError
+
+CLAIMS = "nearsym.cli.claims"
+"""The module behind `nearsym study claims`: its class `Claims` has a positional `study`, which is
+the word claims; its functions `run` and `show` are a command's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Run a grid of runs: a table or figure of the paper, or a study of yours.
+
+    nearsym study curves --scale laptop --workers 2
+    nearsym study my_study.toml --dry-run
+
+    Built in: curves, final, noise, noise-trained, weights, rpp-tau, tasks,
+    trading, parameters, wall-clock, regret.
+
+    It may be stopped at any time; the same command goes on. Studies in one
+    folder share their runs.
+    """
+
+    study: Positional[str]
+    """a built-in study, or a file: .toml, or .py with --trust-task"""
+    scale: Literal["smoke", "laptop", "paper"] = "laptop"
+    """seconds; hours on one machine; the paper's sizes. For a file: the preset of grids that name
+    none"""
+    workers: int | None = None
+    """runs at a time (default: one for each core, or as many as the cluster has room for)"""
+    cluster: str | None = None
+    """make the runs on a Ray cluster: auto, or its address"""
+    gpus: float = 0.0
+    """with --cluster: the share of a GPU that each run gets"""
+    device: str | None = None
+    """cpu or cuda, for all runs (default: cpu)"""
+    seeds: int | None = None
+    """so many seeds in every grid (default: the study's)"""
+    out: str = "studies"
+    """folder of all studies; with --cluster, on storage that all machines see"""
+    dry_run: bool = False
+    """list the runs, what there is already, and what the rest will take; run nothing"""
+    trust_task: bool = False
+    """import a study's Python file, or the module:factory that a file names"""
+
+
+def command(words: Sequence[str]) -> tuple[type, Any]:
+    """Run a grid of runs: a table or figure of the paper, or a study of yours."""
+    claims = _claims() if words and words[0] == "claims" else None
+    return (Study, None) if claims is None else (claims.Claims, None)
+
+
+def _claims() -> Any:
+    from importlib import import_module
+
+    return None if find_spec(CLAIMS) is None else import_module(CLAIMS)
+
+
+def run(args: Any) -> dict[str, Any]:
+    """`{"study", "scale", "runs": {"total", "done", "failed"}, "tables", "claims", …}`."""
+    if not isinstance(args, Study):
+        return _claims().run(args)
+    study = _chosen(args)
+    return _preview(args, study) if args.dry_run else _run(args, study)
+
+
+def _chosen(args: Study) -> Any:
+    from nearsym.studies.builtin import STUDIES, builtin_study
+    from nearsym.studies.files import read_study
+
+    if args.gpus and args.cluster is None:
+        raise UsageError("`gpus` needs `cluster`: on one machine the runs share what there is.")
+    if args.study.endswith((".toml", ".py")):
+        study = read_study(args.study, scale=args.scale, trust_task=args.trust_task)
+    elif args.study in STUDIES or not args.trust_task:
+        study = builtin_study(args.study, args.scale)
+    else:
+        raise UsageError(f"A study of yours is a .toml or a .py file, got {args.study!r}.")
+    study = study if args.device is None else study.with_axis("device", args.device)
+    return study if args.seeds is None else study.with_seeds(args.seeds)
+
+
+def _run(args: Study, study: Any) -> dict[str, Any]:
+    from nearsym.cli.process import stop_on_signals
+    from nearsym.studies.execute import run_study
+
+    with stop_on_signals() as stop_requested:
+        found = run_study(
+            study,
+            out=args.out,
+            workers=args.workers,
+            cluster=args.cluster,
+            gpus=args.gpus,
+            progress=True,
+            stop_requested=stop_requested,
+        )
+    counts = {"total": found.total, "done": len(found.results), "failed": len(found.failures)}
+    failures = [{"run": name, "reason": reason} for name, reason in found.failures.items()]
+    result = {"study": study.name, "scale": study.scale, "runs": counts, "failures": failures}
+    result |= {"tables": {}, "claims": [], "core_hours": found.core_hours}
+    return result | {"halted": found.halted, "out": str(found.folder)} | _outcome(study, found)
+
+
+def _outcome(study: Any, found: Any) -> dict[str, Any]:
+    """Tables and claims, from what was found."""
+    if find_spec("nearsym.studies.outcome") is None:
+        return {}
+    from nearsym.studies.outcome import outcome
+
+    return outcome(study, found.results)
+
+
+def _preview(args: Study, study: Any) -> dict[str, Any]:
+    from pathlib import Path
+
+    from nearsym.studies.preview import preview
+
+    expected = preview(study, out=args.out, device_here=args.cluster is None)
+    done = sum(one.state == "done" for one in expected)
+    counts = {"total": len(expected), "done": done, "failed": 0}
+    left = sum(one.seconds for one in expected) / 3600
+    result = {"study": study.name, "scale": study.scale, "runs": counts, "core_hours_left": left}
+    out = str(Path(args.out).absolute() / study.folder_name)
+    return result | {"expected": [one._asdict() for one in expected], "out": out}
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """1 where runs are missing."""
+    if "runs" not in result or "expected" in result:
+        return 0
+    return int(result["runs"]["done"] < result["runs"]["total"])
+
+
+def show(result: dict[str, Any]) -> None:
+    """The result for people."""
+    if "runs" not in result:
+        _claims().show(result)
+    elif "expected" in result:
+        _show_preview(result)
+    else:
+        _show(result)
+
+
+def _show(result: dict[str, Any]) -> None:
+    runs = result["runs"]
+    print(
+        f"{result['study']} ({result['scale']}): {runs['done']} of {runs['total']} runs done, "
+        f"{result['core_hours']:.1f} core-hours of training. Look at it in {result['out']}"
+    )
+    options = options_of(Study)
+    for failure in result["failures"]:
+        print(f"failed  {failure['run']}: {as_flags(failure['reason'], options)}")
+    if result["halted"]:
+        reason = as_flags(result["halted"], options)
+        print(f"No more runs were begun: {reason} Then the same command goes on.")
+
+
+def _show_preview(result: dict[str, Any]) -> None:
+    from nearsym.studies.rates import spoken
+
+    for one in result["expected"]:
+        took = "" if not one["seconds"] else f", {spoken(one['seconds'])}"
+        guess = "" if one["measured"] or not one["seconds"] else " (a recorded rate)"
+        begun = f" at frame {one['stands_at']:,}" if one["state"] == "begun" else ""
+        print(f"{one['state']:7}  {one['name']}: {one['frames']:,} frames{begun}{took}{guess}")
+    runs = result["runs"]
+    left = spoken(3600 * result["core_hours_left"])
+    print(
+        f"{result['study']} ({result['scale']}): {runs['done']} of {runs['total']} runs are done; "
+        f"the rest takes about {left} on one core. Nothing was run."
+    )

@@ -1,0 +1,115 @@
+"""The runs of one scale, and the questions that a claim puts to them."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nearsym.studies.claims.claim import Question
+from nearsym.studies.results import RunResult
+from nearsym.studies.scores import (
+    Score,
+    area,
+    at_end,
+    by_seed,
+    final,
+    kept,
+    last_third,
+    seconds_per_frame,
+)
+from nearsym.studies.selection import Scale, World, by_arm, by_world, cut, plain
+from nearsym.studies.statistics import Values, mean_over_seeds, paired_difference
+
+CALLED: dict[Score, str] = {
+    area: "area under the curve",
+    at_end: "last three evaluations",
+    last_third: "last third of the curve",
+    final: "best checkpoint, or last three evaluations where it was not tested",
+    kept: "share kept under noise",
+    seconds_per_frame: "seconds per frame",
+}
+
+
+@dataclass
+class Evidence:
+    """Collects the questions of one claim at one scale, and what it misses."""
+
+    scale: Scale
+    worlds: dict[World, list[RunResult]]
+    questions: list[Question] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Iterable[RunResult], scale: Scale) -> "Evidence":
+        """From all results, those of one scale."""
+        every = by_world(results)
+        return cls(scale, {world: runs for world, runs in every.items() if world.scale == scale})
+
+    def world(self, task: str, variant: str | None) -> World:
+        return World(task, variant, self.scale)
+
+    def runs(self, task: str, variant: str | None) -> list[RunResult]:
+        """Every run of a world."""
+        return self.worlds.get(self.world(task, variant), [])
+
+    def arms(self, task: str, variant: str | None) -> dict[str, list[RunResult]]:
+        """By model, the runs by which models are compared there."""
+        return by_arm(plain(self.runs(task, variant)))
+
+    def values(self, task: str, variant: str | None, model: str, score: Score) -> Values:
+        """A number for each seed of a model; nothing if it was not run."""
+        return by_seed(self.arms(task, variant).get(model, []), score)
+
+    def level(self, task: str, variant: str | None, models: Iterable[str], score: Score) -> float:
+        """The mean of the best of some models; a margin is a share of it."""
+        found = [self.values(task, variant, model, score) for model in models]
+        return max((abs(float(np.mean([*v.values()]))) for v in found if v), default=math.nan)
+
+    def compare(
+        self,
+        task: str,
+        variant: str | None,
+        a: str,
+        b: str,
+        score: Score,
+        low: float = 0.0,
+        high: float = math.inf,
+    ) -> None:
+        """Ask whether a − b, paired by seed, lies in a region; by default above 0."""
+        arms = self.arms(task, variant)
+        one, other = arms.get(a, []), arms.get(b, [])
+        shared = cut([*one, *other])  # up to the same frame
+        values = by_seed(shared[: len(one)], score), by_seed(shared[len(one) :], score)
+        where = str(self.world(task, variant))
+        self.ask(where, f"{a} − {b}, {CALLED[score]}", *values, low, high)
+
+    def ask(
+        self,
+        where: str,
+        what: str,
+        a: Values,
+        b: Values,
+        low: float = 0.0,
+        high: float = math.inf,
+        way: str = "",
+    ) -> None:
+        """The same of any two numbers by seed."""
+        if not set(a) & set(b):
+            self.missing.append(f"{where}: {what}")
+            return
+        spread = max(np.ptp([*values.values()]) for values in (a, b))
+        found = paired_difference(a, b)
+        self.questions.append(Question(where, what, found, low, high, float(spread), way))
+
+    def ask_of(
+        self, where: str, what: str, values: Values, low: float = 0.0, high: float = math.inf
+    ) -> None:
+        """Whether the mean of a number over seeds lies in a region."""
+        if not values:
+            self.missing.append(f"{where}: {what}")
+            return
+        spread = float(np.ptp([*values.values()]))
+        self.questions.append(Question(where, what, mean_over_seeds(values), low, high, spread))

@@ -1,0 +1,123 @@
+"""What is kept of a finished run: its curve, its weights, and how its best checkpoint plays."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from nearsym.groups.symmetry import Symmetry, symmetry_of
+from nearsym.runs.config import RunConfig
+from nearsym.runs.evaluate import evaluate_run
+from nearsym.runs.folder import changed_settings, versions
+from nearsym.runs.identity import digest
+from nearsym.runs.run import Run
+from nearsym.studies.plan import Planned, built
+from nearsym.studies.results import RunResult
+from nearsym.studies.study import Evaluation, noises_of
+from nearsym.tasks.task import Task
+from nearsym.tasks.trading.portfolio import Track, metrics, summary_row
+from nearsym.tasks.trading.task import TradingTask
+from nearsym.training.evaluate import rollouts
+
+OF_EVERY_TASK = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
+OF_EVERY_TASK |= {"checkpoint", "run", "video"}
+"""What an evaluation tells of every task; the rest are details of one."""
+
+
+def result_of(
+    run: Run, config: RunConfig, evaluation: Evaluation, on_episode: Callable[[], None]
+) -> RunResult:
+    """The result of a run that has come to its end; plays the episodes of the evaluation.
+
+    `config` is what the study asked for: how often a run is saved, say, may have been another's
+    choice.
+    """
+    curve = run.curve()
+    recorded = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
+    played = _played(run, evaluation, on_episode)
+    return RunResult(
+        **about(config),
+        frames=curve.frames.tolist(),
+        returns=curve.returns.tolist(),
+        relaxed={layer: weights.tolist() for layer, weights in run.relaxed_weights().items()},
+        elements=_elements(config.task),
+        parameters=run.summary["parameters"],
+        seconds=run.summary["seconds"],
+        evaluations={name: found["returns"] for name, found in played.items()},
+        details=_details(config.task, played.get("clean", {}), evaluation.episodes),
+        versions=recorded["versions"],
+    )
+
+
+def counted(planned: Planned) -> RunResult:
+    """The result of a run that is not trained: how many numbers its networks would learn."""
+    found = built(planned.config)
+    return RunResult(
+        **about(planned.config),
+        frames=[],
+        returns=[],
+        parameters=found.parameters,
+        elements=found.elements,
+        versions=versions(),
+    )
+
+
+def about(config: RunConfig) -> dict[str, Any]:
+    """What says which run it is."""
+    task = config.task
+    return {
+        "key": digest(config),
+        "task": task.name,
+        "variant": task.variant,
+        "obs": getattr(task, "obs", None),
+        "agent": config.agent,
+        "model": config.network.model,
+        "seed": config.seed,
+        "preset": config.preset,
+        "settings": changed_settings(config),
+    }
+
+
+def _played(run: Run, evaluation: Evaluation, on_episode: Callable[[], None]) -> dict[str, Any]:
+    """What each evaluation tells, by its name."""
+    return {
+        name: evaluate_run(run, episodes=evaluation.episodes, noise=noise, progress=on_episode)
+        for name, noise in noises_of(evaluation, run.task).items()
+    }
+
+
+def _elements(task: Task) -> list[str]:
+    with closing(task.make("test")) as env:
+        symmetry = symmetry_of(env)
+    return list(symmetry.group.elements) if isinstance(symmetry, Symmetry) else []
+
+
+def _details(task: Task, found: dict[str, Any], episodes: int) -> dict[str, Any]:
+    """What the task told beside the returns. Daily values in whole units of money and fees in
+    hundredths keep the file small."""
+    details = {name: value for name, value in found.items() if name not in OF_EVERY_TASK}
+    for name, digits in (("value", 0), ("costs", 2)):
+        if name in details:
+            details[name] = np.round(details[name], digits).tolist()
+    if isinstance(task, TradingTask) and episodes:
+        details["random"] = random_orders(task, episodes)
+    return details
+
+
+def random_orders(task: TradingTask, episodes: int) -> dict[str, Any]:
+    """What uniformly random orders earn in the test part: an agent that has learned nothing."""
+    rng = np.random.default_rng(0)
+    with closing(task.make("test")) as env:
+        shape = env.action_space.shape
+        assert shape is not None
+        played = rollouts(
+            lambda obs: rng.uniform(-1, 1, (len(obs), *shape)),
+            env,
+            episodes=episodes,
+            seed=0,
+            keep_infos=True,
+        )
+        tracks = [Track.from_infos("random orders", episode.infos) for episode in played]
+    return summary_row("random orders", [metrics(track) for track in tracks])

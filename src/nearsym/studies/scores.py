@@ -1,0 +1,122 @@
+"""What one run is worth, as one number: at its end, over its curve, tested, in time, in weights."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from nearsym.errors import UsageError
+from nearsym.runs.presets import preset_config
+from nearsym.studies.results import RunResult
+from nearsym.studies.selection import settings_of
+from nearsym.tasks.registry import find_task
+
+Score = Callable[[RunResult], float]
+LAST = 3
+"""Evaluations that make up the end of a run."""
+
+
+def at_end(run: RunResult) -> float:
+    """The mean return of the last three evaluations in training."""
+    return float(np.mean(_curve(run)[-LAST:]))
+
+
+def last_third(run: RunResult) -> float:
+    """The mean return of the evaluations in the last third of training."""
+    curve = _curve(run)
+    return float(np.mean(curve[-max(1, len(curve) // 3) :]))
+
+
+def area(run: RunResult) -> float:
+    """The area under the learning curve over the frames it spans: the mean return in training.
+
+    >>> area(RunResult(
+    ...     key="", task="craft", variant=None, obs="state", agent="sac", model="none", seed=0,
+    ...     preset="smoke", frames=[100, 200, 400], returns=[[0.0], [10.0], [20.0]],
+    ... ))
+    11.666666666666666
+    """
+    curve = _curve(run)
+    if len(curve) == 1:
+        return float(curve[0])
+    return float(np.trapezoid(curve, run.frames) / (run.frames[-1] - run.frames[0]))
+
+
+def fresh(run: RunResult, name: str = "clean") -> float:
+    """The mean return of the best checkpoint in fresh episodes, `clean` or under noise."""
+    if not run.evaluations.get(name):
+        raise UsageError(f"Run {run.key} was not evaluated {name!r}, only {[*run.evaluations]}.")
+    return float(np.mean(run.evaluations[name]))
+
+
+def final(run: RunResult) -> float:
+    """The best checkpoint in fresh episodes, or the end of training where none were played."""
+    return fresh(run) if run.evaluations.get("clean") else at_end(run)
+
+
+def noisy(run: RunResult) -> str | None:
+    """The name of the evaluation under noise, if there was one."""
+    return next((name for name in run.evaluations if name.startswith("noise")), None)
+
+
+def kept(run: RunResult) -> float:
+    """The share of the noise-free return that is kept under noise at test time."""
+    name, clean = noisy(run), fresh(run)
+    if name is None or clean <= 0:
+        raise UsageError(f"Run {run.key} has no return under noise beside a positive one without.")
+    return fresh(run, name) / clean
+
+
+def seconds_per_frame(run: RunResult) -> float:
+    """Time of training for each environment step."""
+    if not run.frames or not run.seconds:
+        raise UsageError(f"Run {run.key} was not timed.")
+    return run.seconds / run.frames[-1]
+
+
+def seconds_to(run: RunResult, level: float) -> float | None:
+    """Time until an evaluation first reached a return; None if none did."""
+    reached = [f for f, value in zip(run.frames, run.curve(), strict=True) if value >= level]
+    return seconds_per_frame(run) * reached[0] if reached else None
+
+
+def tau_of(run: RunResult) -> float:
+    """The speed of a run's target critic, as set or that of its preset."""
+    task = find_task(run.task) if run.obs is None else find_task(run.task, obs=run.obs)
+    usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
+    return float(settings_of(run).get("target_tau", usual))
+
+
+def first_layer(run: RunResult, part: str) -> str | None:
+    """The first relaxed layer of a part of the networks: `encoder`, `actor` or `critic`."""
+    return next((name for name in run.relaxed if name.startswith(f"{part}.")), None)
+
+
+def spread(run: RunResult, layer: str) -> float:
+    """How far the relaxed weights of a layer lie apart at the end: their mean absolute difference
+    from their mean over elements, over that mean's size, averaged over filters."""
+    weights = final_weights(run, layer)
+    middle = weights.mean(axis=-1, keepdims=True)
+    return float((np.abs(weights - middle) / np.abs(middle)).mean())
+
+
+def final_weights(run: RunResult, layer: str) -> np.ndarray:
+    """(filters, elements) of a layer at the last evaluation; of several kernels the mean."""
+    weights = np.asarray(run.relaxed[layer][-1], dtype=np.float64)
+    return weights.mean(axis=tuple(range(1, weights.ndim - 1)))
+
+
+def by_seed(runs: Iterable[RunResult], score: Score) -> dict[int, float]:
+    """A number for each seed; runs that cannot give it are left out."""
+    found = {}
+    for run in runs:
+        try:
+            found[run.seed] = score(run)
+        except UsageError:
+            continue
+    return dict(sorted(found.items()))
+
+
+def _curve(run: RunResult) -> list[float]:
+    if not run.returns:
+        raise UsageError(f"Run {run.key} has no evaluation yet.")
+    return run.curve()

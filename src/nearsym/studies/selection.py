@@ -1,0 +1,226 @@
+"""Which runs belong together: the same world at the same scale, and a name for each kind of run.
+
+A *world* is a task, its variant and the form of its observations. A *scale* says how it was
+learned: preset, observations, agent. An *arm* is what is compared there: a model, and the settings
+in which it differs from other runs.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from nearsym.errors import UsageError
+from nearsym.studies.results import RunResult
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.variants import parse_variant as control_variant
+from nearsym.tasks.craft.task import CraftTask
+from nearsym.tasks.craft.variants import parse_variant as craft_variant
+from nearsym.tasks.strength import ORIGINAL
+
+LENGTHS = ("frames", "eval_every", "eval_episodes", "checkpoint_every", "replay")
+"""Settings that change no number at a given frame."""
+TRADING = "trading"
+"""The task with portfolios instead of worlds, and symmetries of time instead of elements."""
+MODELS = ("none", "exact", "approx", "rpp", "sit", "augment")
+"""The order in which models stand in tables."""
+
+
+class Scale(NamedTuple):
+    """How a world was learned. A verdict is always said with it."""
+
+    preset: str
+    obs: str | None
+    agent: str
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in self if part is not None)
+
+
+class World(NamedTuple):
+    """Where arms are compared with each other."""
+
+    task: str
+    variant: str | None
+    scale: Scale
+
+    def __str__(self) -> str:
+        return f"{self.task} {ORIGINAL if self.variant is None else self.variant}"
+
+
+class Variant(NamedTuple):
+    """What breaks the symmetry, and how much."""
+
+    name: str
+    strength: float
+
+
+def scale_of(run: RunResult) -> Scale:
+    """How a run was made."""
+    return Scale(run.preset, run.obs, run.agent)
+
+
+def world_of(run: RunResult) -> World:
+    """Where a run belongs; a variant at its usual strength goes by its name alone."""
+    return World(run.task, usual_variant(run.task, run.variant), scale_of(run))
+
+
+def usual_variant(task: str, variant: str | None) -> str | None:
+    """The one way to write a variant: the paper's by their names, others with their strengths. At
+    strength 0 it is the original.
+
+    >>> usual_variant("acrobot-swingup", "gravity=-2"), usual_variant("craft", "tilt=0")
+    ('gravity', None)
+    >>> usual_variant("craft", "tilt")
+    'tilt=75'
+    """
+    if variant in (None, ORIGINAL):
+        return None
+    found = _known_variant(task, variant)
+    if found is None:
+        return variant
+    if found.strength == 0:
+        return None
+    papers = task in DOMAINS and found == _known_variant(task, found.name)
+    return found.name if papers else f"{found.name}={found.strength:g}"
+
+
+def variant_of(task: str, variant: str | None) -> Variant:
+    """Name and strength of a variant; the original has strength 0.
+
+    >>> variant_of("craft", "tilt"), variant_of("my_robot:make", None)
+    (Variant(name='tilt', strength=75.0), Variant(name='original', strength=0.0))
+    """
+    if variant in (None, ORIGINAL):
+        return Variant(ORIGINAL, 0.0)
+    found = _known_variant(task, variant)
+    if found is not None:
+        return found
+    name, _, number = str(variant).partition("=")
+    try:
+        return Variant(name, float(number))
+    except ValueError:
+        return Variant(str(variant), 1.0)
+
+
+def _known_variant(task: str, variant: str | None) -> Variant | None:
+    """As the task reads it; None for other tasks, and for what a file calls a variant of one that
+    has no such."""
+    found: Any = None
+    with suppress(UsageError):
+        if task in DOMAINS:
+            found = control_variant(variant, DOMAINS[task])
+        elif task == CraftTask.name:
+            found = craft_variant(variant)
+    return None if found is None else Variant(found.name, found.strength)
+
+
+def unique(results: Iterable[RunResult]) -> list[RunResult]:
+    """Every run once, in an order that does not depend on that of the files: of those with equal
+    configurations the longest."""
+    found: dict[tuple[Any, ...], RunResult] = {}
+    for run in results:
+        name = (run.key, *run.world, run.model, run.seed)
+        if name not in found or len(found[name].frames) < len(run.frames):
+            found[name] = run
+    return sorted(found.values(), key=lambda r: (*map(str, r.world), r.model, r.seed, r.key))
+
+
+def settings_of(run: RunResult) -> dict[str, Any]:
+    """The settings that matter, by the last part of their names."""
+    short = {name.rpartition(".")[2]: value for name, value in run.settings.items()}
+    return {name: value for name, value in short.items() if name not in LENGTHS}
+
+
+def symmetry_of(run: RunResult) -> str | None:
+    """T or ST for runs that trade with a symmetry of time; None for all others."""
+    if run.task != TRADING or run.model == "none":
+        return None
+    return settings_of(run).get("symmetry") or "T"
+
+
+def by_world(results: Iterable[RunResult]) -> dict[World, list[RunResult]]:
+    """The runs of each world, tasks and strengths in order."""
+    found: dict[World, list[RunResult]] = {}
+    for run in unique(results):
+        found.setdefault(world_of(run), []).append(run)
+    ordered = sorted(found, key=lambda world: (world.task, str(world.scale), _rank(world)))
+    return {world: found[world] for world in ordered}
+
+
+def by_scale(results: Iterable[RunResult]) -> dict[Scale, list[RunResult]]:
+    """The runs of each scale."""
+    found: dict[Scale, list[RunResult]] = {}
+    for run in results:
+        found.setdefault(scale_of(run), []).append(run)
+    return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+
+def _rank(world: World) -> tuple[bool, str, float]:
+    name, strength = variant_of(world.task, world.variant)
+    return world.variant is not None, name, strength
+
+
+def by_arm(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
+    """The runs of a world by what is compared: models in their usual order, then settings."""
+    every = [_comparable(run) for run in runs]
+    differing = {
+        name
+        for settings in every
+        for name in settings
+        if any(other.get(name, ...) != settings[name] for other in every)
+    }
+    found: dict[str, list[RunResult]] = {}
+    for run, settings in zip(runs, every, strict=True):
+        arm = _arm(run, {name: value for name, value in settings.items() if name in differing})
+        found.setdefault(arm, []).append(run)
+    return dict(sorted(found.items(), key=lambda item: (model_order(item[1][0].model), item[0])))
+
+
+def plain(runs: Sequence[RunResult]) -> list[RunResult]:
+    """Of one world, the largest set of runs with equal settings: those that models are compared by.
+
+    Sweeps of a setting of one model, or of noise in training, have fewer models and seeds; of equal
+    sets the one with the fewest settings is taken.
+    """
+    found: dict[str, list[RunResult]] = {}
+    for run in runs:
+        found.setdefault(json.dumps(_comparable(run), sort_keys=True, default=str), []).append(run)
+    return max(
+        found.items(),
+        key=lambda item: (len({run.model for run in item[1]}), len(item[1]), -len(item[0])),
+        default=("", []),
+    )[1]
+
+
+def cut(runs: Sequence[RunResult]) -> list[RunResult]:
+    """The runs up to the last frame that all of them have reached."""
+    end = min((run.frames[-1] for run in runs if run.frames), default=0)
+    return [_until(run, end) for run in runs]
+
+
+def _until(run: RunResult, end: int) -> RunResult:
+    count = sum(frames <= end for frames in run.frames)
+    if count == len(run.frames) or count == 0:
+        return run
+    relaxed = {layer: weights[:count] for layer, weights in run.relaxed.items()}
+    seconds = run.seconds * run.frames[count - 1] / run.frames[-1]
+    shorter: dict[str, Any] = {"frames": run.frames[:count], "returns": run.returns[:count]}
+    return replace(run, **shorter, relaxed=relaxed, seconds=seconds)
+
+
+def _comparable(run: RunResult) -> dict[str, Any]:
+    """Settings without the symmetry of time, which is part of the model's name."""
+    return {name: value for name, value in settings_of(run).items() if name != "symmetry"}
+
+
+def _arm(run: RunResult, settings: dict[str, Any]) -> str:
+    kind = symmetry_of(run)
+    name = run.model if kind is None else f"{run.model} {kind}"
+    return ", ".join([name, *(f"{key} {value}" for key, value in sorted(settings.items()))])
+
+
+def model_order(model: str) -> int:
+    """The place of a model in tables; unknown ones come last."""
+    return MODELS.index(model) if model in MODELS else len(MODELS)

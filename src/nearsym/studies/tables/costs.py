@@ -1,0 +1,88 @@
+"""What was run and what it cost: runs, parameters, wall-clock."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nearsym.studies.results import RunResult
+from nearsym.studies.scores import at_end, by_seed, seconds_per_frame, seconds_to
+from nearsym.studies.selection import by_arm, by_world, plain
+from nearsym.studies.statistics import mean_over_seeds
+from nearsym.studies.tables.returns import of_one_length
+from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.strength import ORIGINAL
+
+REACHED = 0.9
+"""Share of the best model's final return to which time is measured."""
+
+
+def what_was_run(results: list[RunResult]) -> list[Table]:
+    """How many seeds of what, how long, and the hours they took."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        for arm, some in by_arm(runs).items():
+            variant = ORIGINAL if world.variant is None else world.variant
+            row: dict[str, Cell] = {"task": world.task, "variant": variant, "run": arm}
+            row |= {"scale": str(world.scale), "seeds": len({run.seed for run in some})}
+            row |= {"frames": max((run.frames[-1] for run in some if run.frames), default=0)}
+            rows.append(row | {"hours": sum(run.seconds for run in some) / 3600})
+    return tabled("runs", "What was run; hours are those of training, all seeds together.", rows)
+
+
+def parameters(results: list[RunResult]) -> list[Table]:
+    """Learned numbers of each part of the networks."""
+    rows: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for world, runs in by_world(results).items():
+        for arm, some in by_arm(runs).items():
+            counts = some[0].parameters
+            if counts:
+                about: dict[str, Cell] = {"task": world.task, "scale": str(world.scale)}
+                rows.setdefault((world.task, str(world.scale), arm), about | {"run": arm, **counts})
+    return tabled("parameters", "Learned numbers of the networks.", list(rows.values()))
+
+
+def tasks(results: list[RunResult]) -> list[Table]:
+    """The worlds and the elements of their groups."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "task": world.task,
+            "variant": ORIGINAL if world.variant is None else world.variant,
+            "observations": world.scale.obs or "",
+            "elements": ", ".join(runs[0].elements),
+        }
+        for world, runs in by_world(results).items()
+    ]
+    return tabled("tasks", "Tasks, variants, and the elements of the declared groups.", rows)
+
+
+def wall_clock(results: list[RunResult]) -> list[Table]:
+    """Time per frame, and time to nine tenths of the best model's return."""
+    speeds: list[dict[str, Cell]] = []
+    waits: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        for about, some in of_one_length(world, plain(runs)):
+            arms = {arm: each for arm, each in by_arm(some).items() if all(r.seconds for r in each)}
+            if not arms:
+                continue
+            scores = {a: by_seed(each, _milliseconds) for a, each in arms.items()}
+            speeds.append(about | {a: mean_over_seeds(values) for a, values in scores.items()})
+            level = REACHED * max(np.mean([at_end(r) for r in each]) for each in arms.values())
+            reached = {a: _waited(each, float(level)) for a, each in arms.items()}
+            waits.append({**about, "return": float(level), **reached})
+    per_frame = "Milliseconds of training per frame, evaluations included."
+    to_return = (
+        "Minutes of training until an evaluation first reaches nine tenths of the best model's "
+        "final return: median over seeds, and how many of them got there."
+    )
+    return [*tabled("wall-clock", per_frame, speeds), *tabled("time to return", to_return, waits)]
+
+
+_milliseconds: Callable[[RunResult], float] = lambda run: 1000 * seconds_per_frame(run)  # noqa: E731
+
+
+def _waited(runs: list[RunResult], level: float) -> str:
+    times = [seconds_to(run, level) for run in runs]
+    reached = [time for time in times if time is not None]
+    if not reached:
+        return f"– (0 of {len(runs)})"
+    return f"{np.median(reached) / 60:.2g} ({len(reached)} of {len(runs)})"

@@ -1,0 +1,96 @@
+"""Over worlds: regret, aggregates of normalised returns, and maps over a variant's strength."""
+
+from itertools import combinations
+
+from nearsym.studies.regret import Regret, model_sets, regret_of
+from nearsym.studies.results import RunResult
+from nearsym.studies.scores import area, at_end, by_seed
+from nearsym.studies.selection import by_arm, by_scale
+from nearsym.studies.statistics import (
+    interquartile_mean,
+    mean_over_seeds,
+    probability_of_improvement,
+)
+from nearsym.studies.sweeps import Sweep, sweeps
+from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.strength import ORIGINAL
+
+LEAST_WORLDS = 2
+"""Fewer make no aggregate."""
+_HOW = (
+    "Regret of each model, in the last three evaluations or in the area under the curve. Returns "
+    "are normalised per task, from the first evaluations (0) to the best model (1). The best model "
+    "of a world, and the worst world of a model, are chosen on half of the seeds and measured on "
+    "the other half."
+)
+
+
+def regrets(results: list[RunResult]) -> list[Table]:
+    """The gap of each model to the best, world by world, their mean and their worst."""
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for scale, runs in by_scale(results).items():
+        for place, models in enumerate(model_sets(runs)):
+            for name, score in (("regret", at_end), ("regret over the curve", area)):
+                each = regret_of(runs, score, models=models)
+                title = f"{name}, all models" if place else name
+                if each is not None:
+                    found.setdefault(title, []).extend(_rows(each, str(scale)))
+    return [table for title, rows in sorted(found.items()) for table in tabled(title, _HOW, rows)]
+
+
+def _rows(found: Regret, scale: str) -> list[dict[str, Cell]]:
+    rows: list[dict[str, Cell]] = []
+    for i, world in enumerate(found.worlds):
+        variant = ORIGINAL if world.variant is None else world.variant
+        about: dict[str, Cell] = {"task": world.task, "variant": variant, "scale": scale}
+        rows.append({**about, **{model: found.gap(i, model) for model in found.models}})
+    if len(found.worlds) >= LEAST_WORLDS:
+        for name, measure in (("mean", found.mean), ("worst", found.worst)):
+            over = f"{len(found.worlds)} worlds"
+            about = {"task": f"{name} over", "variant": over, "scale": scale}
+            rows.append({**about, **{model: measure(model) for model in found.models}})
+    return rows
+
+
+def aggregates(results: list[RunResult]) -> list[Table]:
+    """Interquartile mean and probability of improvement over all worlds of a scale."""
+    middles: list[dict[str, Cell]] = []
+    wins: list[dict[str, Cell]] = []
+    for scale, runs in by_scale(results).items():
+        found = regret_of(runs)
+        if found is None or len(found.worlds) < LEAST_WORLDS:
+            continue
+        scores = {m: [s[i] for s in found.scores] for i, m in enumerate(found.models)}
+        about: dict[str, Cell] = {"scale": str(scale), "worlds": len(found.worlds)}
+        middles.append({**about, **{m: interquartile_mean(s) for m, s in scores.items()}})
+        wins += [
+            {**about, "model": a, "beats": b, "probability": probability_of_improvement(x, y)}
+            for (a, x), (b, y) in combinations(reversed(scores.items()), 2)
+        ]
+    iqm = "Interquartile mean over the runs of all worlds, of normalised returns at the end."
+    better = "Probability that a run of a model beats one of another in the same world."
+    return [*tabled("aggregates", iqm, middles), *tabled("improvement", better, wins)]
+
+
+def strengths(results: list[RunResult]) -> list[Table]:
+    """Return and regret over the strength of each variant, with the audit's ε beside it."""
+    return [table for sweep in sweeps(results) for table in _map(sweep)]
+
+
+def _map(sweep: Sweep) -> list[Table]:
+    found, epsilons = sweep.regret(), sweep.epsilons()
+    rows: list[dict[str, Cell]] = []
+    for strength, runs in sweep.runs.items():
+        row: dict[str, Cell] = {"strength": strength, "ε": epsilons[strength]}
+        for model, some in by_arm(runs).items():
+            row[model] = mean_over_seeds(by_seed(some, at_end))
+        world = sweep.worlds[strength]
+        if found is not None and world in found.worlds:
+            place = found.worlds.index(world)
+            row |= {f"regret of {m}": found.gap(place, m) for m in found.models}
+        rows.append(row)
+    about = (
+        f"{sweep.title}: return at the end and regret by strength; ε is the smallest with which "
+        "the audit finds the whole group kept, in mean steps."
+    )
+    return tabled(f"strength {sweep.task} {sweep.variant}", about, rows)

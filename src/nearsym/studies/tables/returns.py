@@ -1,0 +1,212 @@
+"""Returns of worlds and models: at the end, over the curve, tested, beside the paper's."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from nearsym.measures.intervals import bootstrap_interval
+from nearsym.studies.paper import (
+    NOISE_TRAINED,
+    NOISE_TRAINED_SOURCE,
+    TABLE_1,
+    TABLE_1_SOURCE,
+    Printed,
+)
+from nearsym.studies.results import RunResult
+from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noisy, tau_of
+from nearsym.studies.selection import TRADING, World, by_arm, by_world, plain, settings_of
+from nearsym.studies.statistics import Measured, differences, mean_over_seeds
+from nearsym.studies.tables.table import Cell, Table, tabled
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.strength import ORIGINAL
+
+PAIRED = ("approx", "exact", "none", "rpp", "augment", "sit")
+"""The first of two models is compared with the second."""
+
+
+def end(results: list[RunResult]) -> list[Table]:
+    """The last three evaluations in training."""
+    return _by_model("end", "Mean return of the last three evaluations.", results, at_end)
+
+
+def areas(results: list[RunResult]) -> list[Table]:
+    """The whole of training."""
+    about = "Area under the learning curve over its frames: the mean return in training."
+    return _by_model("area", about, results, area)
+
+
+def shares(results: list[RunResult]) -> list[Table]:
+    """What is kept under noise at test time."""
+    about = "Share of the noise-free return that the best checkpoint keeps under noise."
+    found = [run for run in results if noisy(run) and run.evaluations.get("clean")]
+    return _by_model("noise", about, found, kept)
+
+
+def tau_sweep(results: list[RunResult]) -> list[Table]:
+    """The end of training by τ, the speed of the target critic, where several were tried."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        trained = [run for run in runs if run.frames and run.task in DOMAINS]
+        taus = sorted({tau_of(run) for run in trained})
+        for tau in taus if len(taus) > 1 else ():
+            some = [run for run in trained if tau_of(run) == tau]
+            row: dict[str, Cell] = {**_about(world, some), "τ": tau}
+            for model in dict.fromkeys(run.model for run in some):
+                values = by_seed((run for run in some if run.model == model), at_end)
+                row[model] = mean_over_seeds(values)
+            rows.append(row)
+    return tabled("rpp-tau", "Mean return of the last three evaluations by τ.", rows)
+
+
+def compared(results: list[RunResult]) -> list[Table]:
+    """Differences of models, paired by seed, at the end and over the curve."""
+    tables = []
+    for name, what, score in (
+        ("differences", "the last three evaluations", at_end),
+        ("area differences", "the area under the learning curve", area),
+    ):
+        rows = [
+            about | _differences(runs, score)
+            for world, every in _control(results).items()
+            for about, runs in of_one_length(world, plain(every))
+        ]
+        about = f"Differences of models in {what}, paired by seed."
+        tables += tabled(name, about, [row for row in rows if len(row) > len(_ABOUT)])
+    return tables
+
+
+def settings(results: list[RunResult]) -> list[Table]:
+    """Runs that differ in a setting: sweeps, noise in training, treatments."""
+    rows: list[dict[str, Cell]] = []
+    for world, runs in by_world(results).items():
+        arms = by_arm(runs)
+        if len(arms) > len({run.model for run in runs}) and world.task != TRADING:
+            rows += [
+                _about(world, some) | {"run": arm, **_both(some)} for arm, some in arms.items()
+            ]
+    about = "Runs that differ in their settings: last three evaluations, and area under the curve."
+    return tabled("settings", about, rows)
+
+
+def final(results: list[RunResult]) -> list[Table]:
+    """The best checkpoint in fresh episodes, with and without noise: both protocols of Table 1."""
+    rows = []
+    for world, runs in by_world(results).items():
+        for about, some in of_one_length(world, plain(runs)):
+            printed = TABLE_1.get((world.task, world.variant))
+            paper = {} if printed is None else {"clean": printed.clean, "noise": printed.noise}
+            rows += _tested(about, some, paper)
+    caption = (
+        "Return of the best checkpoint in fresh episodes. Mean of runs: every run is played. Best "
+        f"run: only the one that did best in training, as in the paper. {TABLE_1_SOURCE}"
+    )
+    return tabled("final", caption, rows)
+
+
+def noise_trained(results: list[RunResult]) -> list[Table]:
+    """The same for runs that were trained with noise on their images."""
+    rows = []
+    for world, runs in by_world(results).items():
+        some = [run for run in runs if settings_of(run).get("noise", 0.0)]
+        for about, each in of_one_length(world, plain(some)):
+            paper = {"noise": NOISE_TRAINED.get((world.task, world.variant), {})}
+            rows += _tested(about, each, paper)
+    caption = (
+        "Trained with noise on the images: return of the best checkpoint in fresh episodes. "
+        f"{NOISE_TRAINED_SOURCE}"
+    )
+    return tabled("noise-trained", caption, rows)
+
+
+def best_run(runs: Sequence[RunResult], name: str) -> Measured:
+    """The run that did best in training, in its fresh episodes; of equals the smallest seed.
+
+    The interval is over these episodes, so it says nothing about other runs.
+    """
+    best = max(runs, key=lambda run: (max(run.curve()), -run.seed))
+    episodes = best.evaluations[name]
+    ends = bootstrap_interval(episodes) if len(episodes) > 1 else None
+    kind = f"bootstrap over {len(episodes)} episodes of the best run"
+    return Measured(float(np.mean(episodes)), ends, len(runs), kind)
+
+
+def of_one_length(
+    world: World, runs: Sequence[RunResult]
+) -> Iterable[tuple[dict[str, Cell], list[RunResult]]]:
+    """A row for all runs of one length: others cannot be compared at their ends."""
+    lengths = {run.frames[-1]: None for run in runs if run.frames}
+    for frames in sorted(lengths):
+        some = [run for run in runs if run.frames and run.frames[-1] == frames]
+        yield _about(world, some), some
+
+
+_ABOUT = ("task", "variant", "scale", "frames")
+
+
+def _about(world: World, runs: Sequence[RunResult]) -> dict[str, Cell]:
+    variant = ORIGINAL if world.variant is None else world.variant
+    frames = max((run.frames[-1] for run in runs if run.frames), default=0)
+    return {"task": world.task, "variant": variant, "scale": str(world.scale), "frames": frames}
+
+
+def _by_model(name: str, about: str, results: list[RunResult], score: Score) -> list[Table]:
+    rows = [
+        row
+        | {
+            arm: mean_over_seeds(v)
+            for arm, each in by_arm(some).items()
+            if (v := by_seed(each, score))
+        }
+        for world, runs in _control(results).items()
+        for row, some in of_one_length(world, plain(runs))
+    ]
+    return tabled(name, about, rows)
+
+
+def _control(results: list[RunResult]) -> dict[World, list[RunResult]]:
+    """All worlds but trading, whose returns are told as portfolios."""
+    return {w: runs for w, runs in by_world(results).items() if w.task != TRADING}
+
+
+def _both(runs: list[RunResult]) -> dict[str, Cell]:
+    scores: dict[str, Score] = {"end": at_end, "area": area}
+    found = {name: by_seed(runs, score) for name, score in scores.items()}
+    return {name: mean_over_seeds(values) for name, values in found.items() if values}
+
+
+def _differences(runs: list[RunResult], score: Score) -> dict[str, Cell]:
+    values = {arm: by_seed(some, score) for arm, some in by_arm(runs).items()}
+    ordered = [arm for arm in PAIRED if arm in values]
+    return {
+        f"{a} − {b}": mean_over_seeds(differences(values[a], values[b]))
+        for a, b in combinations(ordered, 2)
+        if values[a].keys() & values[b].keys()
+    }
+
+
+def _tested(
+    about: dict[str, Cell], runs: list[RunResult], paper: dict[str, dict[str, Printed]]
+) -> list[dict[str, Cell]]:
+    """A row for each noise and each protocol."""
+    name = next((found for run in runs if (found := noisy(run))), None)
+    rows: list[dict[str, Cell]] = []
+    for noise, evaluation in (("clean", "clean"), ("noise", name)):
+        arms = {
+            arm: having
+            for arm, some in by_arm(runs).items()
+            if (having := [run for run in some if evaluation and run.evaluations.get(evaluation)])
+        }
+        if evaluation is None or not arms:
+            continue
+        printed = {f"paper: {model}": number for model, number in paper.get(noise, {}).items()}
+        means = {a: mean_over_seeds(by_seed(r, _fresh(evaluation))) for a, r in arms.items()}
+        best = {a: best_run(r, evaluation) for a, r in arms.items()}
+        row: dict[str, Cell] = about | {"noise": evaluation.removeprefix("noise=")}
+        rows.append({**row, "protocol": "mean of runs", **means})
+        rows.append({**row, "protocol": "best run", **best, **printed})
+    return rows
+
+
+def _fresh(evaluation: str) -> Callable[[RunResult], float]:
+    return lambda run: fresh(run, evaluation)

@@ -1,0 +1,57 @@
+"""The claims as a table for people."""
+
+from collections.abc import Sequence
+
+from nearsym.studies.claims.claim import Judgement, Question
+from nearsym.studies.tables.table import Cell, Table
+
+
+def verdicts(judged: Sequence[Judgement]) -> Table:
+    """Id, verdict and scale; what decided it; what the paper says."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "claim": each.claim.id,
+            "verdict": each.verdict,
+            "scale": each.scale,
+            "seeds": each.seeds,
+            "statement": each.claim.statement,
+            "numbers": numbers(each),
+            "paper": each.claim.paper,
+        }
+        for each in judged
+    ]
+    about = (
+        "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed; "
+        "families of claims corrected by Holm."
+    )
+    columns = ("claim", "verdict", "scale", "seeds", "statement", "numbers", "paper")
+    return Table("claims", about, columns, tuple(rows))
+
+
+def numbers(judged: Judgement) -> str:
+    """What decided: of several comparisons the one nearest to overturning the verdict, and how
+    many agree with it."""
+    if judged.verdict == "not run":
+        return f"Needs {judged.more.get('needs', '')}."
+    if not judged.questions:
+        return "; ".join(told for item in judged.more.items() if (told := _told(*item)))
+    telling = _telling(judged)
+    answers = [question.answer for question in judged.questions]
+    counted = ", ".join(f"{answers.count(a)} {a}" for a in ("yes", "open", "no") if a in answers)
+    missing = f"; {len(judged.missing)} not run" if judged.missing else ""
+    said = f"{telling.where}: {telling.what} {telling.measured.text()}"
+    plural = "" if len(answers) == 1 else "s"
+    return f"{said}. {len(answers)} comparison{plural}: {counted}{missing}."
+
+
+def _telling(judged: Judgement) -> Question:
+    if judged.verdict == "refuted":
+        return min(judged.questions, key=lambda question: question.outside)
+    return max(judged.questions, key=lambda question: question.inside)
+
+
+def _told(name: str, value: object) -> str:
+    """A number with its name; tables of them are left to the details."""
+    if isinstance(value, float):
+        return f"{name} {value:.3g}"
+    return f"{name} {value}" if isinstance(value, int | str) else ""

@@ -1,0 +1,198 @@
+"""Regret over worlds, and its map over the strength of a variant."""
+
+import numpy as np
+import pytest
+
+from nearsym.errors import UsageError
+from nearsym.studies import sweeps as sweeps_module
+from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
+from nearsym.studies.scores import area
+from nearsym.studies.selection import Scale, World
+from nearsym.studies.sweeps import measured_epsilon, sweeps, with_epsilons
+from study_results import made, near, runs
+
+SCALE = Scale("laptop", "state", "sac")
+
+
+def of(levels, seeds=6, noise=0.0, rng=None):
+    """Worlds with known levels: (worlds, models)."""
+    rng = np.random.default_rng(0) if rng is None else rng
+    scores = tuple(rng.normal(np.array(row)[:, None], noise, (len(row), seeds)) for row in levels)
+    models = ("none", "exact", "approx")[: len(levels[0])]
+    return Regret(models, tuple(World("t", str(i), SCALE) for i in range(len(levels))), scores)
+
+
+def test_without_noise_it_is_the_gap_to_the_best():
+    found = of([[0.2, 1.0, 0.9], [1.0, 0.1, 0.8]])
+    assert found.gap(0, "none").value == pytest.approx(0.8)
+    assert found.gap(1, "none").value == pytest.approx(0.0)
+    assert found.mean("approx").value == pytest.approx((0.1 + 0.2) / 2)
+    assert found.worst("exact").value == pytest.approx(0.9)
+    assert found.worst("approx").value == pytest.approx(0.2)
+    assert found.worst_beyond("exact", "approx").value == pytest.approx(0.7)
+    assert found.mean_beyond("none", "approx").value == pytest.approx(0.4 - 0.15)
+
+
+def slow_gap(scores, model, splits):
+    """Choose on one half, measure on the other, split by split."""
+    found = []
+    for first in splits:
+        for chosen in (first, ~first):
+            best = scores[:, chosen].mean(1).argmax()
+            found.append(scores[best, ~chosen].mean() - scores[model, ~chosen].mean())
+    return np.mean(found)
+
+
+def test_the_choice_is_measured_on_other_seeds():
+    rng = np.random.default_rng(1)
+    found = of([[0.5, 0.5, 0.5]], seeds=6, noise=0.1, rng=rng)
+    halves = [
+        m for m in np.array(np.meshgrid(*[[True, False]] * 6)).reshape(6, -1).T if m.sum() == 3
+    ]
+    expected = slow_gap(found.scores[0], 2, halves)
+    assert found.gap(0, "approx").value == pytest.approx(expected, abs=0.02)
+
+
+def test_equal_models_have_no_regret_on_average():
+    """The plain gap to the best of three equal models is far above 0; ours is not."""
+    rng = np.random.default_rng(2)
+    plain_gaps, found = [], []
+    for _ in range(300):
+        world = of([[0.5, 0.5, 0.5]] * 4, seeds=5, noise=0.1, rng=rng)
+        plain_gaps.append(max(s.mean(1).max() - s.mean(1)[0] for s in world.scores))
+        found.append(world.worst("none").value)
+    assert np.mean(plain_gaps) > 0.05
+    assert abs(np.mean(found)) < 0.01
+
+
+@pytest.mark.parametrize("seeds", [5, 10])
+def test_intervals_cover(seeds):
+    rng = np.random.default_rng(3)
+    levels = [[0.0, 0.5, 0.4], [1.0, 0.6, 0.9], [0.5, 0.5, 0.5]]
+    for what in (lambda r: r.mean("approx"), lambda r: r.worst_beyond("none", "approx")):
+        found = [what(of(levels, seeds, 0.15, rng)) for _ in range(400)]
+        truth = np.mean([m.value for m in found])
+        assert 0.89 < np.mean([m.ci95[0] <= truth <= m.ci95[1] for m in found]) <= 1.0
+
+
+def test_returns_are_normalised_per_task():
+    small = runs({"none": near(10), "exact": near(20)}, task="craft")
+    large = runs({"none": near(1000), "exact": near(500)})
+    found = regret_of([*small, *large])
+    assert found.models == ("none", "exact")
+    for world, scores in zip(found.worlds, found.scores, strict=True):
+        assert scores.mean(axis=1).max() == pytest.approx(1.0), world
+    # first evaluations are at half of the level: 5 and 10, mean 7.5, so 10 is at 2.5 of 12.5
+    assert found.scores[1].mean(axis=1)[0] == pytest.approx(0.2)
+
+
+def test_only_worlds_and_seeds_that_all_models_share():
+    some = runs({"none": 1, "exact": 2, "approx": 2}) + runs(
+        {"none": 1, "exact": 2}, variant="wear"
+    )
+    assert regret_of(some).models == ("none", "exact")
+    assert len(regret_of(some).worlds) == 2
+    assert model_sets(some) == [("none", "exact")]
+    assert len(regret_of(some, models=("none", "approx")).worlds) == 1
+    some.append(made("none", 99, 1.0))
+    assert regret_of(some).scores[0].shape == (2, 5)
+
+
+def test_a_model_with_one_seed_does_not_spoil_the_others():
+    some = [*runs({"none": 1, "exact": 2}), made("rpp", 0)]
+    assert regret_of(some).models == ("none", "exact")
+    assert regret_of(some).scores[0].shape == (2, 5)
+
+
+def test_a_world_with_one_model_does_not_spoil_the_others():
+    some = [*runs({"none": 1, "exact": 2}), *runs({"approx": 1}, variant="wear")]
+    assert regret_of(some).models == ("none", "exact")
+    assert len(regret_of(some).worlds) == 1
+
+
+def test_all_models_over_the_worlds_that_have_them_all():
+    some = [
+        run
+        for variant in (None, "wear", "gravity")
+        for run in runs({"none": 1, "exact": 2, "rpp": 1}, variant=variant)
+        if not (variant == "wear" and run.model == "rpp")
+    ]
+    assert model_sets(some) == [("none", "exact"), ("none", "exact", "rpp")]
+
+
+def test_nothing_to_compare():
+    assert regret_of([]) is None
+    assert regret_of(runs({"none": 1})) is None
+    assert regret_of(runs({"none": 1, "exact": 2}, seeds=1)) is None
+
+
+def test_over_the_curve():
+    early, late = [90, 90, 90, 90, 90, 90], [0, 0, 0, 90, 90, 90]
+    some = [made(m, s, curve=c) for m, c in (("exact", early), ("none", late)) for s in range(4)]
+    assert regret_of(some).worst("none").value == pytest.approx(0)
+    assert regret_of(some, area).worst("none").value == pytest.approx(1.0, abs=0.35)
+
+
+def test_where_nothing_was_learned():
+    with pytest.raises(UsageError, match="nothing was learned: the best mean is 5"):
+        normaliser([made(curve=[5, 5])], 5.0)
+    idle = [made(m, s, curve=[5, 5]) for m in ("none", "exact") for s in range(3)]
+    assert regret_of(idle) is None
+    learned = runs({"none": 1, "exact": 2}, task="craft")
+    assert [world.task for world in regret_of([*idle, *learned]).worlds] == ["craft"]
+
+
+def tilted(tilts=(0, 30, 75), **more):
+    names = [None if tilt == 0 else f"tilt={tilt}" for tilt in tilts]
+    worlds = zip(tilts, names, strict=True)
+    return [
+        run
+        for tilt, name in worlds
+        for run in runs({"none": 100, "exact": 100 - tilt}, task="craft", variant=name, **more)
+    ]
+
+
+def test_a_sweep_has_the_original_as_strength_0():
+    (found,) = sweeps(tilted())
+    assert (found.task, found.variant) == ("craft", "tilt")
+    assert list(found.worlds) == [0.0, 30.0, 75.0]
+    assert [len(runs) for runs in found.runs.values()] == [10, 10, 10]
+    table = found.regret()
+    gaps = [table.gap(i, "exact").value for i in range(3)]
+    unit = 100 - (3 * 50 + 50 + 35 + 12.5) / 6  # from the first evaluations to the best
+    assert gaps == pytest.approx([0, 30 / unit, 75 / unit])
+
+
+def test_two_strengths_are_no_sweep():
+    assert sweeps(tilted((0, 30))) == []
+    assert sweeps(runs({"none": 1}, variant="wear")) == []
+
+
+def test_sweeps_do_not_mix_scales():
+    assert len(sweeps(tilted() + tilted(obs="pixels"))) == 2
+
+
+def test_epsilon_grows_with_the_tilt(monkeypatch):
+    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
+    (found,) = sweeps(tilted())
+    measured = list(found.epsilons().values())
+    assert measured[0] == 0
+    assert 0 < measured[1] < measured[2]
+
+
+def test_an_epsilon_that_was_kept_is_believed(monkeypatch):
+    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
+    kept = with_epsilons(tilted())
+    (found,) = sweeps(kept)
+    expected = list(found.epsilons().values())
+    monkeypatch.setattr(sweeps_module, "measured_epsilon", lambda *world: pytest.fail("measured"))
+    assert list(sweeps(kept)[0].epsilons().values()) == expected
+    assert {run.details["epsilon"] for run in kept if run.variant == "tilt=30"} == {expected[1]}
+    others = runs({"none": 1})
+    assert with_epsilons(others) == others
+
+
+def test_no_epsilon_for_what_cannot_be_simulated():
+    assert measured_epsilon("my_robot:make", None) is None
+    assert measured_epsilon("trading", None) is None
+    assert measured_epsilon("craft", "unheard=3") is None

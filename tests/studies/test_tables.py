@@ -1,0 +1,347 @@
+"""Tables: their numbers are those of the runs, and nothing in a cell breaks out of it."""
+
+import numpy as np
+import pytest
+
+from nearsym.errors import UsageError
+from nearsym.measures.intervals import bootstrap_interval, student_interval
+from nearsym.studies import sweeps
+from nearsym.studies.claims.judge import judge
+from nearsym.studies.paper import Printed
+from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
+from nearsym.studies.tables.all import OF_STUDIES, TABLES, tables_of
+from nearsym.studies.tables.costs import parameters, wall_clock, what_was_run
+from nearsym.studies.tables.regrets import aggregates, regrets, strengths
+from nearsym.studies.tables.returns import (
+    areas,
+    compared,
+    end,
+    final,
+    noise_trained,
+    settings,
+    shares,
+    tau_sweep,
+)
+from nearsym.studies.tables.spreads import spreads
+from nearsym.studies.tables.table import Table, said_of
+from nearsym.studies.tables.trading import trading
+from nearsym.studies.tables.verdicts import verdicts
+from study_results import made
+
+RNG = np.random.default_rng(0)
+MODELS = ("none", "exact", "approx")
+
+
+def random_runs(models=MODELS, seeds=4, **more):
+    """Runs with curves that have nothing to do with each other."""
+    return [
+        made(model, seed, curve=[0.0, *RNG.uniform(100, 900, 6)], **more)
+        for model in models
+        for seed in range(seeds)
+    ]
+
+
+def direct(runs, model, number):
+    """Mean and interval, from the runs themselves."""
+    mean, interval = student_interval([number(run) for run in runs if run.model == model])
+    return {"value": mean, "ci95": list(interval), "seeds": 4, "interval": STUDENT}
+
+
+def same(found, expected):
+    assert found.pop("ci95") == pytest.approx(expected.pop("ci95"))
+    assert found.pop("value") == pytest.approx(expected.pop("value"))
+    assert found == expected
+
+
+def last_three(run):
+    return np.mean([np.mean(episodes) for episodes in run.returns[-3:]])
+
+
+def under_the_curve(run):
+    curve, frames = [np.mean(e) for e in run.returns], run.frames
+    pieces = [(curve[i] + curve[i + 1]) / 2 * (frames[i + 1] - frames[i]) for i in range(6)]
+    return sum(pieces) / (frames[-1] - frames[0])
+
+
+@pytest.mark.parametrize(("build", "number"), [(end, last_three), (areas, under_the_curve)])
+def test_returns_equal_a_direct_computation(build, number):
+    runs = random_runs() + random_runs(variant="gravity")
+    table = build(runs)[0].as_json()
+    assert [row["variant"] for row in table] == ["original", "gravity"]
+    for row, some in zip(table, (runs[:12], runs[12:]), strict=True):
+        for model in MODELS:
+            same(row[model], direct(some, model, number))
+
+
+def test_differences_equal_a_direct_computation():
+    runs = random_runs()
+    (row,) = compared(runs)[0].as_json()
+    mine = [last_three(run) for run in runs if run.model == "approx"]
+    others = [last_three(run) for run in runs if run.model == "exact"]
+    mean, interval = student_interval(np.subtract(mine, others))
+    assert row["approx − exact"]["value"] == pytest.approx(mean)
+    assert row["approx − exact"]["ci95"] == pytest.approx(interval)
+    assert [name for name in row if "−" in name] == [
+        "approx − exact",
+        "approx − none",
+        "exact − none",
+    ]
+
+
+def test_runs_of_different_lengths_have_rows_of_their_own():
+    runs = [*random_runs(("none",)), made("sit", 0, curve=[1, 2])]
+    assert [(row["frames"], "sit" in row) for row in end(runs)[0].as_json()] == [
+        (200, True),
+        (700, False),
+    ]
+
+
+def evaluated(model, seed, curve_end, variant="repeat_action", **more):
+    found = {
+        "clean": RNG.uniform(0, 900, 50).tolist(),
+        "noise=0.06": RNG.uniform(0, 9, 50).tolist(),
+    }
+    more = {"obs": "pixels", "agent": "drqv2", "evaluations": found} | more
+    return made(model, seed, curve=[0.1, curve_end, 0.5], variant=variant, **more)
+
+
+def test_table_1_has_both_protocols_and_the_papers_numbers():
+    ends = {"none": (5, 9, 9), "exact": (8, 7, 6), "approx": (1, 2, 3)}
+    runs = [evaluated(m, s, ends[m][s]) for m in MODELS for s in range(3)]
+    (table,) = final(runs)
+    rows = {(row["noise"], row["protocol"]): row for row in table.as_json()}
+    for noise, name in (("clean", "clean"), ("0.06", "noise=0.06")):
+        for model, best in (("none", 1), ("exact", 0), ("approx", 2)):  # of equals the first seed
+            some = [run for run in runs if run.model == model]
+            mean, interval = student_interval([np.mean(run.evaluations[name]) for run in some])
+            found = rows[noise, "mean of runs"][model]
+            assert found["value"] == pytest.approx(mean)
+            assert found["ci95"] == pytest.approx(interval)
+            episodes = some[best].evaluations[name]
+            found = rows[noise, "best run"][model]
+            assert found["value"] == pytest.approx(np.mean(episodes))
+            assert found["ci95"] == pytest.approx(bootstrap_interval(episodes))
+            assert found["interval"] == "bootstrap over 50 episodes of the best run"
+            assert found["seeds"] == 3
+    assert rows["clean", "best run"]["paper: approx"] == {"value": 859, "half": 0.4}
+    assert rows["0.06", "best run"]["paper: none"] == {"value": 192, "half": 5}
+    assert "paper: none" not in rows["clean", "mean of runs"]
+
+
+def test_noise_trained_runs_are_apart():
+    cup = {"task": "ball_in_cup-catch", "variant": "gravity"}
+    noise = {"settings": {"task.noise": 0.06}}
+    noisy = [evaluated(m, s, 9, **cup, **noise) for m in MODELS for s in range(2)]
+    plain = [evaluated(m, s, 9, **cup) for m in (*MODELS, "rpp") for s in range(2)]
+    (table,) = noise_trained([*noisy, *plain])
+    row = [row for row in table.as_json() if row["noise"] == "0.06"][1]
+    assert "rpp" not in row
+    assert row["paper: approx"] == {"value": 973, "half": 2.7}
+    assert noise_trained(plain) == []
+    expected = np.mean([np.mean(r.evaluations["clean"]) for r in plain if r.model == "exact"])
+    assert final([*noisy, *plain])[0].as_json()[0]["exact"]["value"] == pytest.approx(expected)
+
+
+def test_runs_that_differ_in_settings():
+    runs = random_runs(("rpp",)) + random_runs(("rpp",), settings={"algorithm.target_tau": 0.02})
+    (table,) = settings(runs)
+    assert [row["run"] for row in table.as_json()] == ["rpp", "rpp, target_tau 0.02"]
+    same(table.as_json()[1]["end"], direct(runs[4:], "rpp", last_three))
+    assert settings(random_runs()) == []
+
+
+def test_shares_kept_equal_a_direct_computation():
+    runs = [evaluated(m, s, 9) for m in MODELS for s in range(4)]
+    (table,) = shares(runs + random_runs())
+
+    def share(run):
+        return np.mean(run.evaluations["noise=0.06"]) / np.mean(run.evaluations["clean"])
+
+    same(table.as_json()[0]["approx"], direct(runs, "approx", share))
+    assert shares(random_runs()) == []
+
+
+def test_tau_by_tau():
+    cup = {"task": "ball_in_cup-catch"}
+    slow = random_runs(("rpp", "approx"), settings={"algorithm.target_tau": 0.005}, **cup)
+    usual = random_runs(("rpp",), **cup)
+    (table,) = tau_sweep([*slow, *usual])
+    rows = table.as_json()
+    assert [row["τ"] for row in rows] == [0.005, 0.01]  # laptop's own is among them
+    same(rows[0]["rpp"], direct(slow, "rpp", last_three))
+    same(rows[1]["rpp"], direct(usual, "rpp", last_three))
+    assert tau_sweep(usual) == []
+
+
+def test_spreads_by_layer():
+    weights = {"encoder.convs.0": [[[1.2, 0.8]]], "actor.mean": [[[1.0, 1.0]]]}
+    runs = [made("approx", seed, curve=[1.0], relaxed=weights) for seed in range(3)]
+    rows = spreads([*runs, *random_runs(("none",))])[0].as_json()
+    assert [row["layer"] for row in rows] == ["encoder.convs.0", "actor.mean"]
+    assert [row["spread"]["value"] for row in rows] == pytest.approx([0.2, 0.0])
+    assert spreads(random_runs()) == []
+
+
+def portfolio(arm, seed, value):
+    model, _, kind = arm.partition(" ")
+    names = ("final_value", "annual_return", "sharpe_mean_over_std", "max_drawdown", "turnover")
+    names += ("sharpe_return_over_volatility", "costs")
+
+    def row(name, level):
+        return {"name": name, **{n: {"mean": level, "ci95": None} for n in names}}
+
+    metrics = [row(f"{arm}, sampled", value), row("x", value / 2), row("uniform", 1.4e6)]
+    metrics.append(row("index (^GSPC)", 1.0e6))
+    settings = {"task.symmetry": kind} if kind else {}
+    details = {"metrics": metrics, "random": row("random orders", 1.2e6)}
+    return made(model, seed, task="trading", obs=None, settings=settings, details=details)
+
+
+def test_trading_equals_a_direct_computation():
+    values = {
+        ("approx ST", 0): 1.5e6,
+        ("approx ST", 1): 1.3e6,
+        ("none", 0): 1.1e6,
+        ("none", 1): 1e6,
+    }
+    (table,) = trading([portfolio(*which, value) for which, value in values.items()])
+    rows = {row["portfolio"]: row for row in table.as_json()}
+    assert rows["approx ST, sampled"]["final value (mm)"]["value"] == pytest.approx(1.4)
+    _, interval = student_interval([1.5, 1.3])
+    assert rows["approx ST, sampled"]["final value (mm)"]["ci95"] == pytest.approx(interval)
+    assert rows["none, mean policy"]["final value (mm)"]["value"] == pytest.approx(0.525)
+    assert rows["random orders"]["final value (mm)"] == pytest.approx(1.2)
+    assert rows["approx ST, sampled"]["paper: value"] == {"value": 1.489, "half": 0.16}
+    assert rows["uniform"]["paper: Sharpe"] == {"value": 0.71, "half": None}
+    assert rows["index (^GSPC)"]["paper: return"] == {"value": 7.7, "half": None}
+    assert "paper: value" not in rows["none, mean policy"]
+
+
+def test_regret_has_a_row_for_each_world_and_for_all():
+    runs = random_runs() + random_runs(variant="gravity")
+    table = regrets(runs)[0]
+    rows = table.as_json()
+    assert [row["task"] for row in rows[2:]] == ["mean over", "worst over"]
+    for model in MODELS:
+        gaps = [row[model]["value"] for row in rows[:2]]
+        assert rows[2][model]["value"] == pytest.approx(np.mean(gaps))
+
+
+def test_aggregates_need_two_worlds():
+    assert aggregates(random_runs()) == []
+    middle, better = aggregates(random_runs(seeds=5) + random_runs(seeds=5, variant="gravity"))
+    assert middle.as_json()[0]["approx"]["interval"] == "stratified bootstrap"
+    assert {"model": "approx", "beats": "exact"}.items() <= better.as_json()[0].items()
+
+
+def test_maps_over_strength(monkeypatch):
+    monkeypatch.setattr(sweeps, "PAIRS", 100)
+    runs = [
+        run for tilt in (0, 30, 75) for run in random_runs(task="craft", variant=f"tilt={tilt}")
+    ]
+    (table,) = strengths(runs)
+    rows = table.as_json()
+    assert [row["strength"] for row in rows] == [0, 30, 75]
+    assert rows[0]["ε"] == 0 < rows[1]["ε"] < rows[2]["ε"]
+    same(rows[1]["exact"], direct(runs[12:24], "exact", last_three))
+    assert "regret of approx" in rows[0]
+
+
+def test_what_was_run_and_what_it_cost():
+    counts = {"encoder": 1, "actor": 2, "critic": 3, "total": 6}
+    runs = random_runs(("exact",), parameters=counts, seconds=3600.0)
+    (row,) = what_was_run(runs)[0].as_json()
+    assert (row["seeds"], row["hours"], row["frames"]) == (4, 4.0, 700)
+    (row,) = parameters(runs)[0].as_json()
+    assert {name: row[name] for name in counts} == counts
+    speed, wait = wall_clock(runs)
+    assert speed.as_json()[0]["exact"]["value"] == pytest.approx(1000 * 3600 / 700)
+    level = 0.9 * np.mean([last_three(run) for run in runs])
+    times = [
+        next((f for f, v in zip(r.frames, r.curve(), strict=True) if v >= level), None)
+        for r in runs
+    ]
+    minutes = np.median([t for t in times if t is not None]) * 60 / 700
+    reached = sum(t is not None for t in times)
+    assert wait.as_json()[0]["exact"] == f"{minutes:.2g} ({reached} of 4)"
+
+
+def test_networks_that_were_only_counted():
+    counts = {"encoder": 1, "actor": 2, "critic": 3, "total": 6}
+    runs = [made("sit", 0, curve=[], parameters=counts)]
+    names = [table.name for table in tables_of(runs)]
+    assert names == ["runs", "parameters", "tasks"]
+
+
+def test_captions_say_seeds_and_intervals():
+    assert end(random_runs())[0].caption == (
+        "Mean return of the last three evaluations. Laptop, state, sac. "
+        "95 % intervals by Student's t; 4 seeds."
+    )
+    single = end(random_runs(seeds=1))[0]
+    assert single.caption.endswith("1 seed; no interval where there is one seed.")
+    assert (
+        said_of([Measured(1.0, None, 4, NO_INTERVAL)]) == "4 seeds; no interval from so few runs."
+    )
+    assert said_of(["x", 3]) == ""
+
+
+@pytest.mark.parametrize("study", OF_STUDIES)
+def test_studies_name_tables_that_exist(study):
+    assert set(OF_STUDIES[study]) <= set(TABLES)
+
+
+def test_unknown_tables():
+    with pytest.raises(UsageError, match=r"Unknown table 'ned'\. Did you mean 'end'"):
+        tables_of([], ["ned"])
+
+
+def test_all_tables_of_nothing():
+    assert tables_of([]) == []
+
+
+NASTY = "a|b <script>alert(1)</script>\n# & % $ _ { } ~ ^ \\ `x` *y* [z](w)"
+
+
+def nasty_table():
+    cells = {"name": NASTY, "value": Measured(1.0, (0.5, 1.5), 3, STUDENT), "paper": Printed(2, 1)}
+    return Table("t", "About.", ("name", "value", "paper"), (cells, {"name": "plain"}))
+
+
+def test_markdown_cells_stay_cells():
+    lines = nasty_table().markdown().split("\n")
+    assert lines[1] == "|---|---:|---:|"
+    assert "<script>" not in lines[2].replace("\\<", "").replace("\\>", "")
+    assert lines[2].replace("\\|", "").count("|") == 4
+    assert lines[3] == "| plain |  |  |"
+    assert lines[-1] == "About. 95 % intervals by Student's t; 3 seeds."
+
+
+def test_latex_cells_stay_cells():
+    text = nasty_table().latex()
+    row = next(line for line in text.split("\n") if "alert" in line)
+    assert row.replace("\\&", "").count("&") == 2
+    assert "\\%" in row
+    assert "\\textbackslash{}" in row
+    assert "$\\pm$" in row
+    assert row.endswith("\\\\")
+    assert "\\begin{tabular}{lrr}" in text
+    assert "95 \\% intervals" in text
+
+
+def test_verdicts_for_people():
+    worlds = ("repeat_action", "reflect_action")
+    levels = {"approx": 500, "exact": 100, "rpp": 100}
+    runs = [
+        made(model, seed, level + seed, task="acrobot-swingup", variant=variant)
+        for variant in worlds
+        for model, level in levels.items()
+        for seed in range(5)
+    ]
+    table = verdicts(judge(runs, ["C3", "C4", "C1"]))
+    rows = {row["claim"]: row for row in table.as_json()}
+    assert rows["C3"]["verdict"] == "reproduced"
+    assert "4 comparisons: 4 yes" in rows["C3"]["numbers"]
+    assert "approx − exact, last third of the curve 400" in rows["C3"]["numbers"]
+    assert rows["C4"]["numbers"].startswith("Needs reacher")
+    assert "spread, closed batches" in rows["C1"]["numbers"]
