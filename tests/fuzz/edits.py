@@ -83,12 +83,18 @@ def link(path, witness, rng):
 
 
 def link_folder(path, witness, rng):
-    inner = path.parent
-    if inner.name in ("checkpoints", "replay", "tb"):
-        shutil.rmtree(inner)
-        inner.symlink_to(witness)
-    else:
+    """A link in the place of a folder that is not the whole."""
+    outer = [folder for folder in path.parents if folder.parent.name in ("mine", "out", "pool")]
+    inner = [path.parent] if path.parent.name in ("checkpoints", "replay", "tb") else []
+    if path.parents[1].name == "locks":
+        inner = [path.parent]
+    found = [folder for folder in (*inner, *outer) if folder.name not in ("mine", "out")]
+    if not found:
         link(path, witness, rng)
+        return
+    folder = rng.choice(found)
+    shutil.rmtree(folder)
+    folder.symlink_to(rng.choice([witness, witness / "other"]))
 
 
 def pipe(path, witness, rng):

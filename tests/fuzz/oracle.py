@@ -25,8 +25,9 @@ class Failure(AssertionError):
 
 
 @contextmanager
-def limited(seconds=LIMIT):
-    """Ends what takes longer, by an exception in the middle of it."""
+def limited():
+    """Ends what takes longer than `LIMIT`, by an exception in the middle of it."""
+    seconds = LIMIT
 
     def end(number, frame):
         raise Hang(f"still busy after {seconds} s in {frame.f_code.co_filename}:{frame.f_lineno}")

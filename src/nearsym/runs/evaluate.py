@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from nearsym.errors import MissingExtraError, UsageError, check_range
+from nearsym.errors import MissingExtraError, UsageError, check_whole
 from nearsym.runs.folder import check_data
 from nearsym.runs.train import torch_threads
 from nearsym.tasks.task import Noise, Playing
@@ -42,8 +42,8 @@ def evaluate_run(
 
     `progress` is a bar, silence, or a function that is called after every episode.
     """
-    check_range("episodes", episodes, 1, MOST)
-    check_range("seed", seed, 0, LARGEST_SEED)
+    check_whole("episodes", episodes, 1, MOST)
+    check_whole("seed", seed, 0, LARGEST_SEED)
     task = run.task if noise is None else run.task.with_noise(noise)
     render_mode = None if video is None else "rgb_array"
     # As in training: the same numbers to the last bit.
@@ -84,8 +84,8 @@ def evaluate_in_shuffled_worlds(
     task = run.task
     if not isinstance(task, TradingTask):
         raise UsageError(f"`shuffled` needs a task with prices, and {task.name} has none.")
-    check_range("shuffled", worlds, 2, MOST)
-    check_range("seed", seed, 0, LARGEST_SEED)
+    check_whole("shuffled", worlds, 2, MOST)
+    check_whole("seed", seed, 0, LARGEST_SEED)
     with torch_threads(run.config.threads), closing(task.make("test")) as env:
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
