@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from nearsym.agents.augment import copy_by_index
+from nearsym.networks.moves import all_at_once
 from nearsym.runs.build import build_agent, build_replay
 from nearsym.runs.configure import configure
 from nearsym.training.loop import DivergedError, LoopState, Trainer
@@ -51,10 +53,21 @@ def test_collecting_reads_nothing():
 
 
 @pytest.mark.parametrize(
-    ("agent", "obs"), [("sac", "state"), ("drqv2", "state"), ("drqv2", "pixels")]
+    ("agent", "obs", "model"),
+    [
+        ("sac", "state", "approx"),
+        ("sac", "state", "mirror"),
+        ("drqv2", "state", "augment"),
+        ("drqv2", "pixels", "approx"),
+        ("drqv2", "pixels", "mirror"),
+    ],
 )
-def test_an_update_waits_for_nothing(agent, obs, unchecked):
-    config = configure("craft", preset="smoke", agent=agent, obs=obs, network={"hidden": 8})
+def test_an_update_waits_for_nothing(agent, obs, model, unchecked, monkeypatch):
+    """On the ways that an accelerator takes."""
+    monkeypatch.setattr("nearsym.agents.augment.copy_slices", copy_by_index)
+    monkeypatch.setattr("nearsym.networks.moves.one_by_one", all_at_once)
+    sizes = {"hidden": 8, "channels": 4}
+    config = configure("craft", preset="smoke", agent=agent, obs=obs, model=model, network=sizes)
     env = config.task.make()
     replay, made = build_replay(config, env, None), build_agent(config, env)
     seen, _ = env.reset(seed=0)
