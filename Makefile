@@ -13,7 +13,7 @@ demo: install  ## train three agents in a partly symmetric world and draw what t
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test-slow: install  ## kills, soaks and longer properties
+test-slow: install  ## kills, soaks, fuzzing, a Ray cluster, a browser: about an hour
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
 check: install  ## format, lint, types, import contract, then the tests

@@ -15,7 +15,7 @@ LINES = {
     "train craft --frames 99999999999999999999": "--frames must be at most",
     "bench layers --threads 100000": "--threads must be at most 1,024",
     "train craft --obs pixels --preset smoke --noise 1e30": "--noise is a standard deviation from",
-    "train trading --preset smoke --max-shares 99999999999999999999": "--max-shares must be at most",
+    "train trading --preset smoke --max-shares 99999999999999999999": "--max-shares must be",
     "train craft --device os": "A device is cpu or cuda",
     "report /dev/zero --out a.html": "/dev/zero is no regular file",
     "study /dev/zero.toml": "Cannot read /dev/zero.toml",
