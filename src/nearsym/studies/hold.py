@@ -194,5 +194,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _busy(sign: dict[str, Any]) -> str:
-    machine = str(sign.get("machine", "an unknown machine")).partition(" ")[0]
+    known = "machine" in sign
+    machine = str(sign["machine"]).partition(" ")[0] if known else "an unknown machine"
     return f"Another process (pid {sign.get('pid', 'unknown')} on {machine}) works on it."
