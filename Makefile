@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One torch thread for each test process; two processes fill two cores.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow check docs wheel-check format install gl clean
+.PHONY: demo test test-slow check docs wheel-check audit-dependencies format install gl clean
 
 demo: install  ## train three agents in a partly symmetric world and draw what they learned
 	$(BIN)/python examples/demo
@@ -13,7 +13,7 @@ demo: install  ## train three agents in a partly symmetric world and draw what t
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test-slow: install  ## kills, soaks and longer properties
+test-slow: install  ## kills, soaks, fuzzing, a Ray cluster, a browser: about an hour
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
 check: install  ## format, lint, types, import contract, then the tests
@@ -28,6 +28,11 @@ docs: install  ## links, commands, examples and the notebook of the docs
 
 wheel-check:  ## the wheel, in a new environment, far from the checkout
 	sh scripts/check_wheel.sh $(PYTHON)
+
+audit-dependencies:  ## known vulnerabilities of every pinned package; asks a service on the network
+	test -d .venv-audit || $(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet pip-audit
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 format: install
 	$(BIN)/ruff format .
@@ -46,4 +51,4 @@ gl: .venv/.installed
 	@sh scripts/install_gl.sh $(BIN)/python
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv .venv-audit runs

@@ -3,7 +3,7 @@ a number's range."""
 
 import difflib
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -69,6 +69,19 @@ def check_range(name: str, value: Any, low: float, high: float) -> None:
     else:
         return
     raise UsageError(f"`{name}` must be {wanted}, got {shown(value)}.")
+
+
+def check_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Refuse what is no whole number from `low` to `high`.
+
+    >>> check_whole("seed", 0.5, 0, 10)
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: `seed` must be a whole number, got 0.5.
+    """
+    check_range(name, value, low, high)
+    if not isinstance(value, Integral):
+        raise UsageError(f"`{name}` must be a whole number, got {shown(value)}.")
 
 
 def _number(value: float) -> str:

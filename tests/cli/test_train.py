@@ -97,7 +97,7 @@ MISTAKES = {
     "shares elsewhere": ([*CARTPOLE, "--max-shares", "5"], "--max-shares belongs to the task"),
     "no shares": (
         ["train", "trading", "--max-shares", "0"],
-        "max_shares must be at least 1, got 0",
+        "--max-shares must be at least 1, got 0",
     ),
     "trading option": ([*CARTPOLE, "--data", "x.csv"], "--data belongs to the task trading"),
     "no update": ([*CARTPOLE, "--frames", 1500], "--frames 1500 ends before the first update"),

@@ -65,6 +65,7 @@ def test_noise_belongs_to_pixels(vectors, trader):
     ("options", "text"),
     [
         ({"episodes": 0}, "`episodes` must be at least 1, got 0"),
+        ({"seed": 0.5}, "`seed` must be a whole number, got 0.5"),
         ({"seed": -1}, "`seed` must be at least 0, got -1"),
         ({"seed": 2**62}, "`seed` must be at most 4,611,686,018,427,387,903"),
     ],

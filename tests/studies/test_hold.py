@@ -69,7 +69,8 @@ def test_a_machine_whose_lock_is_not_seen_here_but_which_lives(tmp_path):
     def live():
         while not ended.wait(0.05):
             found["count"] += 1
-            (tmp_path / "sign").write_text(json.dumps(found))
+            (tmp_path / "next").write_text(json.dumps(found))
+            (tmp_path / "next").replace(tmp_path / "sign")  # never empty, as one written in place
 
     thread = threading.Thread(target=live)
     thread.start()
@@ -131,6 +132,14 @@ def test_a_damaged_sign_is_watched_and_then_replaced(tmp_path, damage):
     (tmp_path / "sign").write_text(damage)
     with Hold(tmp_path, **QUICK):
         assert sign(tmp_path)["count"] > 0
+
+
+def test_who_works_on_it_may_be_unknown(tmp_path):
+    with Hold(tmp_path, **QUICK):
+        (tmp_path / "sign").write_text("{}")
+        text = r"pid unknown on an unknown machine\) works on it"
+        with pytest.raises(BusyError, match=text):
+            Hold(tmp_path, **QUICK)
 
 
 def test_a_sign_is_written_in_place(tmp_path):

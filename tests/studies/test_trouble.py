@@ -1,4 +1,4 @@
-"""Studies on a disk that is full, and studies that are killed a hundred times."""
+"""Studies on a disk that is full, and a study whose processes are killed again and again."""
 
 import multiprocessing
 import os
@@ -11,12 +11,13 @@ import time
 
 import pytest
 
+from kills import of_a_study
 from nearsym.studies.execute import run_study
 from nearsym.studies.results import read_results
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.atomic import DiskError
 
-KILLS = 100
+KILLS = of_a_study(kinds=6)
 
 
 @pytest.fixture
@@ -96,8 +97,8 @@ def workers_of(pid):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_a_hundred_random_kills_of_workers_and_drivers(tmp_path, numbers):
+@pytest.mark.timeout(300 + 30 * KILLS)
+def test_random_kills_of_workers_and_drivers(tmp_path, numbers):
     """Nothing is lost, nothing is run twice, the results are the same."""
     rng, killed = random.Random(0), {"driver": 0, "worker": 0}
     script = tmp_path / "drive.py"

@@ -72,7 +72,9 @@ def test_a_file_gets_few_lines():
     file, terminal = io.StringIO(), Terminal()
     steps = [(frames, {"n": str(frames)}) for frames in range(1, 101)]
     play(ProgressBar(file=file), *steps)
-    assert file.getvalue().count("\r") <= 3
+    assert file.getvalue().count("\n") <= 3
+    assert "\r" not in file.getvalue()
+    assert "100/100" in file.getvalue().splitlines()[-1]
     bar = ProgressBar(file=terminal)
     bar.on_start(Progress(frames=0, total=100))
     bar.on_evaluation(Progress(frames=0, total=100, shown={"return": "7"}), {})

@@ -13,6 +13,7 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
 from nearsym.errors import UsageError
+from nearsym.layers.constant import sent
 from nearsym.layers.relaxation import relaxed_parameters
 from nearsym.networks.actor_critic import ActorCritic
 
@@ -68,8 +69,8 @@ class Compute:
     of bfloat16 is a half."""
 
     def here(self, batch: Batch) -> Batch:
-        """A batch on this device."""
-        return Batch(*(field.to(self.device) for field in batch))
+        """A batch on this device; nobody waits until it is there."""
+        return Batch(*(sent(field, self.device) for field in batch))
 
     def encode(self, encoder: nn.Module, obs: Tensor) -> Tensor:
         """Features in float32, computed in the chosen precision."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from nearsym.training.bars import over
+
 Progress = Callable[[Iterable[int]], Iterable[int]]
 """Episodes to the same episodes, with whatever it shows on the way; `iter` shows nothing."""
 
@@ -20,6 +22,4 @@ def as_progress(progress: bool | Progress) -> Progress:
 
 
 def _bar(episodes: Iterable[int]) -> Iterable[int]:
-    from tqdm.auto import tqdm
-
-    return tqdm(episodes, desc="episodes", leave=False)
+    return over(episodes, "episodes")

@@ -15,7 +15,7 @@ from nearsym.audits.offers import (
     observer_of,
     symmetric_layer,
 )
-from nearsym.errors import UsageError, check_range
+from nearsym.errors import UsageError, check_whole
 from nearsym.protocols import Resumable, State, Transforming, layer_of
 
 
@@ -100,11 +100,11 @@ class Simulator:
 
 
 def check_samples(samples: int) -> None:
-    check_range("samples", samples, 100, 10**7)
+    check_whole("samples", samples, 100, 10**7)
 
 
 def check_seed(seed: int) -> None:
-    check_range("seed", seed, 0, 2**62)
+    check_whole("seed", seed, 0, 2**62)
 
 
 def move(act: Any, space: gym.Space, g: int, value: Any) -> Any:

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from nearsym.benchmarks.timing import rate_row
 from nearsym.tasks.control.domains import DOMAINS
+from nearsym.training.bars import over
 
 TARGET = 15.0
 SIZE, REPEAT, STACK = 85, 2, 3
@@ -34,7 +34,7 @@ def rows(*, threads: int = 1, quick: bool = False) -> list[dict[str, Any]]:
     """
     rounds = 2 if quick else 9
     found = []
-    for task in tqdm(DOMAINS, desc="domains", leave=False):
+    for task in over(DOMAINS, "domains"):
         rates = _rates(task, rounds)
         ratios = [a / b for a, b in zip(rates["nearsym"], rates["dm_control"], strict=True)]
         found.append(rate_row(task, statistics.median(ratios), "x dm_control", TARGET))

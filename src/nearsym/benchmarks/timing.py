@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tqdm import tqdm
+from nearsym.training.bars import over
 
 
 def interleaved(
@@ -16,7 +16,7 @@ def interleaved(
         for run in candidates.values():
             run()
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in tqdm(range(rounds), desc="rounds", leave=False):
+    for _ in over(range(rounds), "rounds"):
         for name, run in candidates.items():
             start = time.perf_counter()
             run()

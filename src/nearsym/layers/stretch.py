@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_whole
+from nearsym.layers.constant import sent
 from nearsym.layers.temporal import check_padding, check_reach, kernel_reach, new_length
 
 
@@ -68,7 +69,7 @@ def read_taps(
     check_reach(length, reach, padding)
     step = torch.arange(length, device=like.device)
     seen_from = step[-reach[0] : length - reach[1]] if padding == "valid" else step
-    taps = torch.tensor(places, dtype=torch.float64, device=like.device)
+    taps = sent(torch.tensor(places, dtype=torch.float64), like.device)
     away = step[:, None] - seen_from - taps[:, :, None, None]
     if padding == "circular":  # the shorter way round
         away = torch.remainder(away + length / 2, length) - length / 2

@@ -5,8 +5,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from nearsym.groups.action import Action
-from nearsym.groups.representation import Representation, constant_like
+from nearsym.groups.representation import Representation
 from nearsym.groups.symmetry import Symmetry
+from nearsym.layers.constant import sent
 
 
 class RandomMoves:
@@ -46,7 +47,7 @@ class RandomMoves:
 
 def _move(action: Action, x: Tensor, elements: Tensor) -> Tensor:
     if isinstance(action, Representation):
-        matrices = constant_like(action.matrices, x)
+        matrices = sent(torch.tensor(action.matrices, dtype=x.dtype), x.device)
         return torch.bmm(matrices[elements], x.unsqueeze(-1)).squeeze(-1)
     move = one_by_one if x.device.type == "cpu" else all_at_once
     return move(action, x, elements)

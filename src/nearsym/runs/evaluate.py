@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from nearsym.errors import MissingExtraError, UsageError, check_range
+from nearsym.errors import MissingExtraError, UsageError, check_whole
 from nearsym.runs.folder import check_data
 from nearsym.runs.trading import TradingEvaluation
 from nearsym.runs.train import torch_threads
@@ -16,6 +16,7 @@ from nearsym.tasks.task import Noise, Playing
 from nearsym.tasks.trading.leak_check import evaluate_shuffled
 from nearsym.tasks.trading.task import TradingTask
 from nearsym.training import atomic
+from nearsym.training.bars import make_bar
 
 if TYPE_CHECKING:
     from nearsym.runs.run import Run
@@ -45,8 +46,8 @@ def evaluate_run(
     is a bar, silence, or a function that is called after every episode.
     """
     market = TradingEvaluation.of(run.task, {} if trading is None else trading)
-    check_range("episodes", episodes, 1, MOST)
-    check_range("seed", seed, 0, LARGEST_SEED)
+    check_whole("episodes", episodes, 1, MOST)
+    check_whole("seed", seed, 0, LARGEST_SEED)
     task = run.task if noise is None else run.task.with_noise(noise)
     render_mode = None if video is None else "rgb_array"
     # As in training: the same numbers to the last bit.
@@ -88,8 +89,8 @@ def evaluate_in_shuffled_worlds(
     task = run.task
     if not isinstance(task, TradingTask):
         raise UsageError(f"`shuffled` needs a task with prices, and {task.name} has none.")
-    check_range("shuffled", worlds, 2, MOST)
-    check_range("seed", seed, 0, LARGEST_SEED)
+    check_whole("shuffled", worlds, 2, MOST)
+    check_whole("seed", seed, 0, LARGEST_SEED)
     with torch_threads(run.config.threads), closing(task.make("test")) as env:
         check_data(run.path, task, env)
         agent = run.load_agent(checkpoint, env)
@@ -164,8 +165,5 @@ def progress_bar(
     if callable(shown) or not shown:
         yield shown if callable(shown) else lambda: None
         return
-    # Not at the top: it finds out what it runs in, and starts a thread even for a hidden bar.
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, unit=unit) as bar:
+    with make_bar(total=total, unit=unit) as bar:
         yield lambda: bar.update() and None

@@ -34,6 +34,7 @@ from nearsym.studies.workers import LocalWorkers
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
+from nearsym.training.untrusted import refuse_linked_folder
 
 WRITE_EVERY = 20.0
 """Seconds between two writes of the results so far."""
@@ -102,6 +103,8 @@ def run_study(
     planned = plan(study, device_here=cluster is None)
     place = Path(out).absolute()
     folder = place / study.folder_name
+    for made in (folder, place / "pool", place / "pool" / "locks"):
+        refuse_linked_folder(made)
     atomic.make_place(folder, "out")
     with RunLock(folder):  # another study shares runs; the same one would share these files
         write_json(folder / "study.json", described(study, planned))

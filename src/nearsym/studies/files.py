@@ -28,6 +28,7 @@ from typing import Any
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.studies.study import SCALES, SECTIONS, Evaluation, Grid, Study
+from nearsym.training.untrusted import LARGEST_JSON, read_named_text
 
 ENTRIES = ("name", "title", "seeds", "evaluation", "grid", "tables", "figures", "claims")
 DEFAULT_SEEDS = {"smoke": 2, "laptop": 3, "paper": 5}
@@ -53,10 +54,14 @@ def read_study(
 
 def _from_toml(path: Path, scale: str, trust_task: bool) -> Study:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_named_text(path, largest=LARGEST_JSON))
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror}.") from error
-    except ValueError as error:  # neither TOML nor UTF-8
+    except UsageError:
+        raise
+    except RecursionError:
+        raise UsageError(f"{path} is no TOML file: it is nested too deeply.") from None
+    except ValueError as error:
         raise UsageError(f"{path} is no TOML file: {error}.") from error
     try:
         study = _study(content, path.stem, scale)

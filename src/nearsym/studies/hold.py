@@ -26,9 +26,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nearsym.errors import RunError
+from nearsym.errors import RunError, UsageError
 from nearsym.training import atomic
 from nearsym.training.runlock import LockedError, RunLock
+from nearsym.training.untrusted import refuse_irregular, refuse_linked_folder
 
 SIGN_EVERY = 5.0
 """Seconds between signs of life."""
@@ -36,6 +37,8 @@ SILENCE = 60.0
 """Seconds without a sign after which a holder on another machine counts as gone."""
 SIZE = 256
 """Bytes of a sign, which is written in place: that works on a full disk too."""
+_REFUSALS = (OSError, atomic.DiskError, UsageError)
+"""What writing a sign may meet: the disk, or a link in its place."""
 
 
 class BusyError(RunError):
@@ -83,6 +86,7 @@ class Hold:
         self._silence, self._every = silence, sign_every
         self._sign: dict[str, Any] = {"machine": machine or this_machine(), "pid": os.getpid()}
         self._sign |= {"owner": uuid.uuid4().hex, "count": 0}
+        refuse_linked_folder(folder)
         with atomic.explain_errors("Locking the run", folder, advice=atomic.TRY_AGAIN):
             folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -102,7 +106,7 @@ class Hold:
     def check(self) -> None:
         """Raise `LostError` where somebody else may have taken over; quick where all is well."""
         if not self._lost and time.monotonic() - self._shown > self._silence / 2:
-            with contextlib.suppress(OSError, atomic.DiskError):
+            with contextlib.suppress(*_REFUSALS):
                 self._renew()
         if self._lost or time.monotonic() - self._shown > self._silence / 2:
             raise LostError(
@@ -115,7 +119,7 @@ class Hold:
         self._ended.set()
         self._thread.join()
         if not self._lost:
-            with contextlib.suppress(OSError):  # the lock ends all the same
+            with contextlib.suppress(*_REFUSALS):  # the lock ends all the same
                 _write(self._path, self._sign | {"owner": None})
         self._lock.release()
 
@@ -154,7 +158,7 @@ class Hold:
 
     def _keep_showing(self) -> None:
         while not self._ended.wait(self._every):
-            with contextlib.suppress(OSError, atomic.DiskError):  # `check` sees it last too long
+            with contextlib.suppress(*_REFUSALS):  # `check` sees it last too long
                 self._renew()
 
     def __enter__(self) -> "Hold":
@@ -178,13 +182,18 @@ def _write(path: Path, sign: dict[str, Any]) -> None:
 def _read(path: Path) -> dict[str, Any]:
     """The last sign. One that cannot be read counts as another machine's: it is watched first."""
     try:
-        return dict(json.loads(path.read_bytes()))
+        refuse_irregular(path)
+        found = json.loads(path.read_bytes()[:SIZE])
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError):
-        return {"owner": "unknown"}
+    except UsageError:
+        raise
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"owner": "unknown"}
 
 
 def _busy(sign: dict[str, Any]) -> str:
-    machine = str(sign.get("machine", "an unknown machine")).partition(" ")[0]
+    known = "machine" in sign
+    machine = str(sign["machine"]).partition(" ")[0] if known else "an unknown machine"
     return f"Another process (pid {sign.get('pid', 'unknown')} on {machine}) works on it."

@@ -26,6 +26,7 @@ from nearsym.tasks.custom import CustomTask
 from nearsym.training.atomic import DiskError
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import LockedError
+from nearsym.training.untrusted import refuse_linked_folder
 
 StopRequested = Callable[[], bool]
 
@@ -90,6 +91,7 @@ def perform(job: Job, stop_requested: StopRequested) -> None:
             if stop():
                 raise Interrupted("Stopped while playing; the trained run is saved.")
 
+        refuse_linked_folder(job.place.folder)
         run = _trained(job.config, job.place.folder, stop)
         result = result_of(run, job.config, job.evaluation, stop_playing)
         hold.check()

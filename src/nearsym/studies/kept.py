@@ -1,6 +1,5 @@
 """What is kept of a finished run: its curve, its weights, and how its best checkpoint plays."""
 
-import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -18,6 +17,7 @@ from nearsym.studies.results import RunResult
 from nearsym.studies.study import Evaluation, noises_of
 from nearsym.tasks.task import Task
 from nearsym.tasks.trading.null import ORDERS
+from nearsym.training.untrusted import read_object
 
 OF_EVERY_TASK = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
 OF_EVERY_TASK |= {"checkpoint", "run", "video", "files"}
@@ -35,7 +35,7 @@ def result_of(
     choice.
     """
     curve = run.curve()
-    recorded = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
+    recorded = read_object(run.path / "config.json")
     played = _played(run, evaluation, on_episode)
     return RunResult(
         **about(config),

@@ -20,6 +20,7 @@ from nearsym.runs.config import RunConfig
 from nearsym.runs.folder import read_config, read_summary
 from nearsym.runs.identity import digest
 from nearsym.studies.study import Evaluation
+from nearsym.training.untrusted import refuse_irregular
 
 LONGEST_NAME = 120
 TAIL = 1 << 16
@@ -102,21 +103,26 @@ def _has_grown_past(folder: Path, frames: int) -> bool:
 
 def last_row(folder: Path, entry: str = "frames") -> dict[str, Any] | None:
     """The last line of a run's log that has an entry, read from the end; None if there is none."""
+    path = folder / "metrics.jsonl"
     try:
-        with (folder / "metrics.jsonl").open("rb") as file:
+        refuse_irregular(path)
+        with path.open("rb") as file:
             file.seek(max(file.seek(0, 2) - TAIL, 0))
             lines = file.read().split(b"\n")[:-1]
-    except OSError:  # not there yet, or not any more
+    except (OSError, UsageError):  # not there yet, not any more, or no file: who resumes will say
         return None
     rows = (_row(line) for line in reversed(lines))
     return next((row for row in rows if entry in row), None)
 
 
 def _row(line: bytes) -> dict[str, Any]:
+    """What a line says; nothing if it is no line of a log, as the first of a part may be."""
     try:
-        return dict(json.loads(line))
-    except (ValueError, TypeError):  # the first line of a part may be cut
+        found = json.loads(line)
+    except (ValueError, RecursionError):
         return {}
+    told = isinstance(found, dict) and type(found.get("frames")) is int
+    return found if told else {}
 
 
 def saved_frames(folder: Path) -> int:

@@ -1,12 +1,13 @@
 """How long runs will take: rates of finished runs, else recorded ones."""
 
-import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
 from nearsym.runs.config import RunConfig, to_plain
+from nearsym.training.untrusted import read_object
 
 Kind = tuple[str, ...]
 """Preset, agent, task, observations, device and model; shorter ones stand for all that begin so."""
@@ -73,10 +74,10 @@ def _share(agent: str, model: str) -> float:
 
 def kind_of(plain: Mapping[str, Any]) -> Kind:
     """What decides how fast a run is, as far as we look."""
-    task = plain["task"]
-    name = str(task.get("name", task["kind"]))
-    seen, device = str(task.get("obs")), plain["device"]
-    return plain["preset"], plain["agent"], name, seen, device, plain["network"]["model"]
+    task, model = plain["task"], plain["network"]["model"]
+    name = task.get("name", task["kind"])
+    found = (plain["preset"], plain["agent"], name, task.get("obs"), plain["device"], model)
+    return tuple(map(str, found))
 
 
 def measured_rates(pool: Path) -> Rates:
@@ -91,12 +92,10 @@ def measured_rates(pool: Path) -> Rates:
 def _timed(folder: Path) -> Iterable[tuple[Kind, float]]:
     """The kind of a finished run and its seconds per frame; nothing if its files are damaged."""
     try:
-        summary, about = (
-            json.loads((folder / name).read_text(encoding="utf-8"))
-            for name in ("summary.json", "config.json")
-        )
-        return [(kind_of(about["config"]), summary["seconds"] / summary["frames"])]
-    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+        summary, about = (read_object(folder / name) for name in ("summary.json", "config.json"))
+        seconds = summary["seconds"] / summary["frames"]
+        return [(kind_of(about["config"]), seconds)] if 0 < seconds < math.inf else []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         return []
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nearsym.errors import UsageError
+from nearsym.studies.result_check import check_result
 from nearsym.training import atomic
+from nearsym.training.untrusted import parse_json, read_named_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +76,18 @@ def write_results(path: Path, results: Iterable[RunResult]) -> None:
 def read_results(path: Path) -> list[RunResult]:
     """The inverse of `write_results`; a damaged line is named."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
+        text = read_named_text(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     return [_read(line, f"{path}, line {n}") for n, line in enumerate(text.splitlines(), 1)]
 
 
 def _read(line: str, where: str) -> RunResult:
     known = {f.name for f in fields(RunResult)}
+    plain = parse_json(line, where, "is not the result of a run")
     try:
-        plain = json.loads(line)
-        return RunResult(**{name: value for name, value in plain.items() if name in known})
+        result = RunResult(**{name: value for name, value in plain.items() if name in known})
+        check_result(vars(result))
     except (ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"{where} is not the result of a run: {error}.") from error
+    return result

@@ -31,6 +31,8 @@ PATIENCE = 120.0
 IMPATIENCE = 5.0
 """Seconds that are left once it has been asked before."""
 _STOP, _LEAVE = "stop", "leave"
+_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opens no link, and waits for nobody to read from a pipe."""
 
 
 class LocalWorkers:
@@ -213,8 +215,8 @@ def _listen(pipe: Connection, jobs: Any, stopped: threading.Event) -> None:
 def _print_to(log: Path) -> None:
     """What libraries print goes to a file; the terminal shows the table of runs."""
     try:
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    except OSError:  # a disk that is full, or gone: the run will say so
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _PLAIN, 0o644)
+    except OSError:  # a disk that is full or gone, which the run will say; a link, a pipe
         file = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(file, stream.fileno())

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import ENV_ID_RE
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, shown, unknown_name
 from nearsym.groups.space import declare_on_space
 from nearsym.groups.symmetry import TIME_KINDS, Symmetry
 from nearsym.tasks.control.domains import DOMAINS
@@ -90,6 +90,8 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
     >>> make("cartpole-swingup", variant="gravity", obs="state").observation_space.shape
     (5,)
     """
+    if not isinstance(options.get("render_mode"), str | None):
+        raise UsageError(f"`render_mode` is text or None, got {shown(options['render_mode'])}.")
     return declare_on_space(_made(task, options))
 
 

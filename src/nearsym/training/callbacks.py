@@ -10,12 +10,12 @@ A callback only receives values; all it can change is when the run ends.
 """
 
 import math
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from nearsym.errors import UsageError
+from nearsym.training.bars import make_bar
 
 
 class Progress(NamedTuple):
@@ -130,18 +130,8 @@ class ProgressBar(Callback):
         self._shown: Mapping[str, str] = {}
 
     def on_start(self, progress: Progress) -> None:
-        # Not at the top: it finds out what it runs in, and in a notebook may warn about it.
-        from tqdm.auto import tqdm
-        from tqdm.notebook import tqdm_notebook
-
-        file = sys.stderr if self._file is None else self._file
-        live = file.isatty() or (self._file is None and issubclass(tqdm, tqdm_notebook))
-        self._bar = tqdm(
-            total=progress.total,
-            initial=progress.frames,
-            unit="frame",
-            mininterval=0.2 if live else 30,
-            file=self._file,
+        self._bar = make_bar(
+            total=progress.total, unit="frame", initial=progress.frames, file=self._file
         )
 
     def on_step(self, progress: Progress) -> None:

@@ -21,6 +21,7 @@ from nearsym.training.log import RunLog
 from nearsym.training.loop_state import LoopState, saved_loop_state
 from nearsym.training.random_state import generator_state, set_generator_state
 from nearsym.training.replay import Replay
+from nearsym.training.update_metrics import UpdateMetrics
 
 
 class DivergedError(RunError):
@@ -90,6 +91,7 @@ class Trainer:
         self.state = LoopState()
         self.obs: np.ndarray | None = None
         self._shown: dict[str, str] = {}
+        self._updates = UpdateMetrics()
 
     def run(self) -> LoopState:
         """Train to the end, until a callback ends the run, or until a stop is requested.
@@ -204,6 +206,7 @@ class Trainer:
 
     def _take_losses(self) -> dict[str, float]:
         """Means of the update metrics since they were last asked for."""
+        self._read_updates()
         state = self.state
         means = {name: total / state.count for name, total in state.sums.items()}
         self._show({k: f"{v:.3g}" for k, v in means.items() if k.endswith("/loss")})
@@ -214,21 +217,29 @@ class Trainer:
         self._shown = self._shown | texts  # a new one: a callback may have kept the old
 
     def _collect(self, metrics: dict[str, Tensor]) -> None:
-        """Add the metrics of one update, and stop at the first that is not finite."""
+        """Keep the metrics of one update; they are read later, so that a GPU need not wait."""
+        self._updates.add(self.state.frames, metrics)
+        if self._updates.full:
+            self._read_updates()
+
+    def _read_updates(self) -> None:
+        """Sum the metrics that were kept, and stop at the first that is not finite."""
         state = self.state
-        for name, value in metrics.items():
-            number = float(value)
-            if not math.isfinite(number):
-                raise DivergedError(name, state.frames)
-            state.sums[name] = state.sums.get(name, 0.0) + number
-        state.count += 1
+        for frames, metrics in self._updates.take():
+            for name, number in metrics.items():
+                if not math.isfinite(number):
+                    raise DivergedError(name, frames)
+                state.sums[name] = state.sums.get(name, 0.0) + number
+            state.count += 1
 
     def _check(self, name: str, value: np.ndarray) -> None:
         if not all_finite(np.asarray(value)):
+            self._read_updates()  # a loss may have been the first, and says more
             raise DivergedError(name, self.state.frames)
 
     def _check_weights(self) -> None:
         """A finite loss can leave weights that are not: neither play nor save them."""
+        self._read_updates()
         for part, network in self.agent.networks.parts.items():
             for name, weight in network.named_parameters():
                 if not bool(weight.isfinite().all()):
@@ -237,6 +248,7 @@ class Trainer:
     def save(self, *, best: bool = False) -> None:
         """Put everything that decides what happens next into a checkpoint."""
         assert self.obs is not None
+        self._read_updates()
         state = {
             "loop": asdict(self.state),
             "agent": self.agent.state_dict(),
@@ -262,7 +274,7 @@ class Trainer:
                     f"The run was begun with {name} {before} and is to go on with {now}, which "
                     "would give other numbers. Put config.json back."
                 )
-        self.state = saved_loop_state(state["loop"])
+        self.state, self._updates = saved_loop_state(state["loop"]), UpdateMetrics()
         self.log.check(state["log"])
         self.agent.load_state_dict(state["agent"])
         set_generator_state(self.rng, state["rng"])

@@ -15,6 +15,8 @@ from nearsym.errors import UsageError
 
 LARGEST_JSON = 64 * 2**20
 """Bytes of a JSON file that are read at most. A configuration has some thousand."""
+LARGEST_TEXT = 2**30
+"""The same for files outside of run folders, such as results of many runs."""
 FILES = ("lock", "config.json", "summary.json", "metrics.jsonl")
 FOLDERS = ("checkpoints", "replay", "tb")
 _KINDS = {
@@ -54,6 +56,11 @@ def refuse_irregular_run(folder: Path) -> None:
             refuse_irregular(path)
 
 
+def refuse_linked_folder(folder: Path) -> None:
+    """Refuse a link in the place of a folder that others may have made, and that is written to."""
+    _refuse_unless(folder, stat.S_IFDIR, "is no link. Put the folder itself there.")
+
+
 def _refuse_unless(path: Path, kind: int, wanted: str) -> None:
     try:
         found = stat.S_IFMT(os.lstat(path).st_mode)
@@ -67,6 +74,24 @@ def _refuse_unless(path: Path, kind: int, wanted: str) -> None:
 def read_text(path: Path, *, largest: int | None = None) -> str:
     """The text of a regular file of at most so many bytes; `OSError` as for any other file."""
     refuse_irregular(path)
+    return _read(path, largest)
+
+
+def read_named_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
+    """The text of a file that somebody names outside a run folder, perhaps by a link; `OSError` as
+    for any other file. A pipe or a device might never end.
+
+    >>> read_named_text(Path("/dev/zero"))
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: /dev/zero is no regular file. Name the file itself.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no regular file. Name the file itself.")
+    return _read(path, largest)
+
+
+def _read(path: Path, largest: int | None) -> str:
     size = path.stat().st_size
     if largest is not None and size > largest:
         raise UsageError(f"{path} has {size:,} bytes, more than the {largest:,} that it may have.")

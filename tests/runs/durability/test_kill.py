@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from kills import IN_A_ROW, rounds
+
 KINDS = [
     "pixels, drqv2, memory",
     "pixels, drqv2, disk",
@@ -15,7 +17,6 @@ KINDS = [
     "state, drqv2, disk",
     "trading, sac, memory",
 ]
-KILLS = 4  # of each kind: 24 in all
 LOOP = "nearsym.training.loop.Trainer.run"
 STORES = ["state, sac, memory", "pixels, drqv2, disk"]
 
@@ -25,12 +26,17 @@ def killed(*codes):
     return [*(-9 for _ in codes[:-1]), 0]
 
 
+def killed_at(place, moments, name="run"):
+    """The stages of a run that is killed at each moment, the last of which lets it finish."""
+    first, *later = moments
+    resumes = [place.resume(name, moment=moment) for moment in later]
+    return [place.start(name, moment=first), *resumes, place.resume(name)]
+
+
 def assert_ends_alike(runs, whole, kind, moments):
     """Kill a start and then resumes, each at its moment; let the last resume finish."""
     place = runs(kind)
-    first, *later = moments
-    stages = [place.start(moment=first), *(place.resume(moment=m) for m in later), place.resume()]
-    codes = [left.code for left in place.drive(*stages)]
+    codes = [left.code for left in place.drive(*killed_at(place, moments))]
     assert codes == killed(*codes)
     assert len(codes) == len(moments) + 1
     place.outcome().assert_equal(whole(kind)[0])
@@ -43,14 +49,21 @@ def test_one_kill(runs, whole):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300 * rounds(len(KINDS)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills_in_a_row_at_random_moments(kind, runs, whole):
     """The moments are spread over the whole run. What a resume repeats comes on top, so that every
     process is killed before it could finish."""
-    rng, calls = random.Random(kind), whole(kind)[1]
-    moments = sorted(rng.randrange(calls) for _ in range(KILLS))
-    waits = [b - a for a, b in zip([0, *moments], moments, strict=False)]
-    assert_ends_alike(runs, whole, kind, [{"function": LOOP, "after": wait} for wait in waits])
+    rng, place, (same, calls) = random.Random(kind), runs(kind), whole(kind)
+    names, stages = [f"run-{n}" for n in range(rounds(len(KINDS)))], []
+    for name in names:
+        moments = sorted(rng.randrange(calls) for _ in range(IN_A_ROW))
+        waits = [b - a for a, b in zip([0, *moments], moments, strict=False)]
+        stages += killed_at(place, [{"function": LOOP, "after": wait} for wait in waits], name)
+    codes = [left.code for left in place.drive(*stages)]
+    assert codes == len(names) * [*(IN_A_ROW * [-9]), 0]
+    for name in names:
+        place.outcome(name).assert_equal(same)
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from nearsym.studies.tables.all import TABLES
 from nearsym.studies.tables.table import Table
 from nearsym.studies.tables.verdicts import numbers
 from nearsym.training import atomic
+from nearsym.training.untrusted import read_object
 
 SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "regret": ("Regret", ("regret", "sweeps"), ("regret", "sweeps")),
@@ -90,9 +91,9 @@ def title_of(sources: Sequence[str | PathLike[str]]) -> str:
     about = first / "study.json"
     if len(sources) == 1 and about.is_file():
         try:
-            found = json.loads(about.read_text(encoding="utf-8"))
+            found = read_object(about)
             return f"{found['title'] or found['study']} ({found['scale']})"
-        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        except (OSError, UsageError, KeyError):
             pass  # the results are what counts
     return ", ".join(Path(source).stem for source in sources)
 

@@ -72,7 +72,7 @@ def check_options(
         ("reward_scale", reward_scale, reward_scale > 0, "positive"),
     ):
         if not good:
-            raise UsageError(f"{name} must be {wanted}, got {shown(value)}.")
+            raise UsageError(f"`{name}` must be {wanted}, got {shown(value)}.")
     for name, value, most in (
         ("window", window, 10_000),
         ("max_shares", max_shares, LARGEST_ORDER),
@@ -80,7 +80,7 @@ def check_options(
         ("reward_scale", reward_scale, 1e9),
     ):
         if value > most:
-            raise UsageError(f"{name} must be at most {most:g}, got {shown(value)}.")
+            raise UsageError(f"`{name}` must be at most {most:g}, got {shown(value)}.")
 
 
 WORDS: dict[str, tuple[str, ...]] = {

@@ -1,0 +1,137 @@
+"""What a line of results may hold: files of results come from anybody, and a report reads them."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nearsym.errors import shown
+
+LARGEST = 1e100
+"""Of any number of a result; squares and sums of such numbers are still finite."""
+
+Test = Callable[[Any], bool]
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite real number.
+
+    >>> is_number(3), is_number(True), is_number(float("nan")), is_number("3")
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+
+
+def is_whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
+
+
+def or_none(test: Test) -> Test:
+    """The test, which None passes too."""
+    return lambda value: value is None or test(value)
+
+
+def list_of(test: Test) -> Test:
+    """Whether something is a list of such things."""
+    return lambda value: isinstance(value, list) and all(map(test, value))
+
+
+def table_of(test: Test) -> Test:
+    """Whether something is a dictionary of such things, by texts."""
+    return lambda value: (
+        isinstance(value, dict) and all(map(is_text, value)) and all(map(test, value.values()))
+    )
+
+
+def array_of(least: int, most: int) -> Test:
+    """Whether something is lists of lists of numbers, as an array has them, so deep."""
+
+    def test(value: Any) -> bool:
+        try:
+            found = np.asarray(value)
+        except ValueError:  # lists of different lengths
+            return False
+        numeric = found.dtype.kind in "iuf" and bool(np.all(np.abs(found) <= LARGEST))
+        return isinstance(value, list) and least <= found.ndim <= most and numeric
+
+    return test
+
+
+def is_anything(value: Any) -> bool:
+    return True
+
+
+def has_episodes(value: Any) -> bool:
+    return list_of(is_number)(value) and len(value) > 0
+
+
+def is_portfolio(value: Any) -> bool:
+    """Whether it is a row of figures: a name, and means."""
+    return (
+        isinstance(value, dict)
+        and is_text(value.get("name"))
+        and all(_is_figure(entry) for name, entry in value.items() if name not in ("name", "runs"))
+    )
+
+
+def _is_figure(value: Any) -> bool:
+    """Whether it has a mean; that of a ratio may be none, where nothing varies."""
+    mean = value.get("mean") if isinstance(value, dict) else None
+    return is_number(mean) or (isinstance(mean, float) and math.isnan(mean))
+
+
+TEXT = (is_text, "a text")
+ENTRIES: dict[str, tuple[Test, str]] = {
+    "key": TEXT,
+    "task": TEXT,
+    "variant": (or_none(is_text), "a text or null"),
+    "obs": (or_none(is_text), "a text or null"),
+    "agent": TEXT,
+    "model": TEXT,
+    "seed": (is_whole, "a whole number of at least 0"),
+    "preset": TEXT,
+    "settings": (table_of(is_anything), "an object"),
+    "frames": (list_of(is_whole), "a list of whole numbers"),
+    "returns": (list_of(has_episodes), "a list with a list of numbers for each evaluation"),
+    "relaxed": (table_of(array_of(3, 5)), "an object of numbers [evaluation][filter][element]"),
+    "elements": (list_of(is_text), "a list of texts"),
+    "parameters": (table_of(is_whole), "an object of whole numbers"),
+    "seconds": (is_number, "a number"),
+    "evaluations": (table_of(list_of(is_number)), "an object of lists of numbers"),
+    "details": (table_of(is_anything), "an object"),
+    "versions": (table_of(is_text), "an object of texts"),
+}
+DETAILS: dict[str, tuple[Test, str]] = {
+    "metrics": (list_of(is_portfolio), "a list of portfolios"),
+    "random": (is_portfolio, "a portfolio"),
+    "value": (array_of(2, 2), "numbers [episode][day]"),
+    "costs": (array_of(2, 2), "numbers [episode][day]"),
+    "dates": (list_of(is_text), "a list of texts"),
+    "epsilon": (or_none(is_number), "a number"),
+}
+"""Those that tables and figures are made of; there may be others."""
+
+
+def check_result(entries: dict[str, Any]) -> None:
+    """Refuse a result with an entry of the wrong kind, by its name."""
+    _check(entries, ENTRIES)
+    _check(entries["details"], DETAILS)
+    frames, returns = entries["frames"], entries["returns"]
+    if len(frames) != len(returns):
+        raise ValueError(f"it has {len(frames)} `frames` and {len(returns)} `returns`")
+    if any(len(weights) != len(frames) for weights in entries["relaxed"].values()):
+        raise ValueError("its `relaxed` weights are not those of its `frames`")
+    if any(later <= earlier for earlier, later in pairwise(frames)):
+        raise ValueError("its `frames` do not rise")
+
+
+def _check(entries: dict[str, Any], kinds: dict[str, tuple[Test, str]]) -> None:
+    for name, (test, wanted) in kinds.items():
+        if name in entries and not test(entries[name]):
+            raise ValueError(f"`{name}` must be {wanted}, got {shown(entries[name])}")
