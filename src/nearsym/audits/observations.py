@@ -1,11 +1,13 @@
 """Whether observations move as declared: g·obs(s) beside obs(g·s), apart from the dynamics."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from nearsym.audits.redeclared import Redeclaration
 from nearsym.audits.simulator import Simulator
 from nearsym.protocols import State
 
@@ -47,24 +49,25 @@ def observation_pairs(
     simulator: Simulator,
     probes: list[tuple[State, Any]],
     scale: Float[np.ndarray, "coordinates"],
-    g: int,
+    moves: Redeclaration,
     stochastic: bool,
 ) -> ObservationPairs | None:
-    """The pairs for element g; None where the dynamics differ too much to compare anything.
+    """The pairs for one element; None where the dynamics differ too much to compare anything.
 
     An environment with `observe()` is asked directly. Otherwise the observations after a step from
-    s and from g·s serve, where these lead to the same states, or else to close ones.
+    s and from g·s serve, where these lead to the same states, or else to close ones. `moves` says
+    how the element moves states and actions: as declared, or as it should.
     """
     picture = len(simulator.env.observation_space.shape or ()) == 3
     probes = probes[:: 6 if picture else 1]
-    if simulator.observe(probes[0][0]) is not None:
+    if simulator.world.observes:
         two = [
-            (simulator.move_observation(g, _seen(simulator, s)), _seen(simulator, moved))
-            for s, moved in ((s, simulator.moved(g, s)) for s, _ in probes)
+            (simulator.move_observation(moves.g, _seen(simulator, s)), _seen(simulator, moved))
+            for s, moved in ((s, moves.moved(s)) for s, _ in probes)
         ]
         return _pairs(two, picture, directly=True, same=True)
     stepped = [
-        _after_step(simulator, s, a, scale, g, (k,) if stochastic else None)
+        _after_step(simulator, s, a, scale, moves, (k,) if stochastic else None)
         for k, (s, a) in enumerate(probes)
     ]
     for limit in (simulator.coordinates.rounding, CLOSE):
@@ -74,15 +77,70 @@ def observation_pairs(
     return None
 
 
+def untested_entries(pairs: list[ObservationPairs]) -> list[int]:
+    """Entries that were the same in every observation, so that how they move was hardly tried."""
+    if not pairs:
+        return []
+    seen = np.concatenate([np.abs(values) for p in pairs for values in (p.declared, p.actual)])
+    return [int(i) for i in np.flatnonzero((seen == seen[0]).all(axis=0))]
+
+
+def check_repeating(simulator: Simulator, probes: list[tuple[State, Any]]) -> list[str]:
+    """A note where `observe()` shows something else each time a state is set, and from then on
+    observations are compared after steps."""
+    world, off = simulator.world, np.zeros(0, dtype=bool)
+    if not world.observes:
+        return []
+    for (state, _), (other, action) in pairwise(probes[:11]):
+        first = _seen(simulator, state)
+        world.outcome(other, action)
+        gap = np.ravel(first != _seen(simulator, state))
+        off = gap if not off.size else off | gap
+    if not off.any():
+        return []
+    world.forget_observing()
+    return [
+        "observe() does not repeat after set_state: the same state shows other values in "
+        f"{ranges(np.flatnonzero(off))}, which depend on something that get_state leaves out. "
+        "Observations are compared after steps instead."
+    ]
+
+
+def ranges(indices: Any, most: int = 12) -> str:
+    """Indices as a person writes them.
+
+    >>> ranges([0, 1, 2, 5])
+    'entries 0–2 and 5'
+    >>> ranges([3])
+    'entry 3'
+    """
+    runs: list[list[int]] = []
+    for i in map(int, indices):
+        if runs and runs[-1][-1] == i - 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    said = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    if len(said) > most:
+        said = [*said[:most], f"{len(said) - most} more ranges"]
+    listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    return f"{'entry' if len(indices) == 1 else 'entries'} {listed}"
+
+
 def _after_step(
-    simulator: Simulator, state: State, action: Any, scale: np.ndarray, g: int, draw: Any
+    simulator: Simulator,
+    state: State,
+    action: Any,
+    scale: np.ndarray,
+    moves: Redeclaration,
+    draw: Any,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """How far the two next states are apart, and their observations."""
     plain = simulator.outcome(state, action, draw)
-    image = simulator.outcome(simulator.moved(g, state), simulator.move_action(g, action), draw)
-    expected = simulator.coordinates.of(simulator.moved(g, plain.state))
+    image = simulator.outcome(moves.moved(state), moves.move_action(action), draw)
+    expected = simulator.coordinates.of(moves.moved(plain.state))
     apart = float(simulator.coordinates.distance(expected, image.x, scale))
-    return apart, simulator.move_observation(g, plain.obs), image.obs
+    return apart, simulator.move_observation(moves.g, plain.obs), image.obs
 
 
 def _pairs(
