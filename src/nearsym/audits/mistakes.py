@@ -64,7 +64,8 @@ def find_mistakes(
             found.setdefault(("action", i), {})[g] = in_words(moves.actions)
         for i, should in moves.states.items():
             found.setdefault(("state", i), {})[g] = should
-    wrong, notes = _wrong_observations(simulator, pairs, scale, right)
+    broken = {g for g in range(1, simulator.group.order) if holds[g - 1] < 1} - set(right)
+    wrong, notes = _wrong_observations(simulator, pairs, scale, right, broken)
     for g, entries in wrong.items():
         for i in entries:
             found.setdefault(("observation", i), {})[g] = ""
@@ -89,7 +90,11 @@ def _right_moves(
 
 
 def _wrong_observations(
-    simulator: Simulator, pairs: Pairs, scale: np.ndarray, right: dict[int, Redeclaration]
+    simulator: Simulator,
+    pairs: Pairs,
+    scale: np.ndarray,
+    right: dict[int, Redeclaration],
+    broken: set[int],
 ) -> tuple[dict[int, list[int]], list[str]]:
     """Entries of the observation that are declared wrongly, by element, and notes."""
     notes = check_repeating(simulator, pairs.probes)
@@ -101,7 +106,7 @@ def _wrong_observations(
             unseen = True
             continue
         seen.append(two)
-        wrong[g] = two.wrong_entries()
+        wrong[g] = two.wrong_entries(broken=g in broken)
     notes += [NOT_COMPARED] if unseen else []
     return wrong, notes + _untested(simulator, seen)
 

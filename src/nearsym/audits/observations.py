@@ -33,8 +33,12 @@ class ObservationPairs:
     same: bool
     """Whether the states are equal; else they are close, and only a wrong sign can be told."""
 
-    def wrong_entries(self) -> list[int]:
-        """Entries that move otherwise than declared."""
+    def wrong_entries(self, *, broken: bool) -> list[int]:
+        """Entries that move otherwise than declared.
+
+        Where the dynamics are `broken`, so is what depends on them (contact forces do): there an
+        entry is wrong only if another one, with either sign, is what it shows.
+        """
         gap = np.abs(self.declared - self.actual).mean(axis=0)
         spread = np.abs(self.actual - np.median(self.actual, axis=0)).mean(axis=0)
         size = np.abs(self.actual).mean(axis=0)
@@ -42,7 +46,18 @@ class ObservationPairs:
         wrong = gap > OFF * unit
         if not self.same:
             wrong &= np.abs(self.declared + self.actual).mean(axis=0) < gap / 3
+        if broken and self.directly:
+            wrong &= self._explained(gap, wrong)
         return [int(i) for i in np.flatnonzero(wrong)]
+
+    def _explained(self, gap: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+        """Which of the wrong entries are ± some other entry that was declared elsewhere."""
+        explained = np.zeros(len(gap), dtype=bool)
+        for i in np.flatnonzero(wrong):
+            actual = self.actual[:, i, None]
+            plus, minus = (np.abs(actual - s * self.declared).mean(axis=0) for s in (1, -1))
+            explained[i] = np.minimum(plus, minus).min() < gap[i] / 3
+        return explained
 
 
 def observation_pairs(
