@@ -33,6 +33,34 @@ def fit_signed(
     return SignedPermutation(source, sign[rows, source])
 
 
+def fit_most(
+    x: Float[np.ndarray, "samples entries"],
+    y: Float[np.ndarray, "samples entries"],
+    tolerance: float,
+    *,
+    involution: bool,
+) -> SignedPermutation | None:
+    """P with y ≈ P x for most entries: the one that misses least, if that is little on average.
+
+    With `involution`, entries that change places must do so both ways.
+    """
+    plus, minus = _gaps_of(x, y, 1.0), _gaps_of(x, y, -1.0)
+    if involution:
+        plus, minus = (plus + plus.T) / 2, (minus + minus.T) / 2
+    cost = np.minimum(plus, minus)
+    rows, source = linear_sum_assignment(cost + 1e-6 * (1 - np.eye(len(cost))))
+    if cost[rows, source].mean() > tolerance:
+        return None
+    return SignedPermutation(source, np.where(minus < plus, -1.0, 1.0)[rows, source])
+
+
+def _gaps_of(x: np.ndarray, y: np.ndarray, sign: float) -> np.ndarray:
+    """Mean distances of entry i of y from ± entry j of x, in parts of their size."""
+    size = np.maximum(np.abs(x).mean(axis=0)[None, :], np.abs(y).mean(axis=0)[:, None])
+    gaps = np.stack([np.abs(y[:, i, None] - sign * x).mean(axis=0) for i in range(x.shape[1])])
+    return gaps / np.maximum(size, 1e-9)
+
+
 def _gaps(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean distances of entry i of y from entry j of x with the better sign, and that sign."""
     n = x.shape[1]

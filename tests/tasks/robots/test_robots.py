@@ -163,6 +163,6 @@ class TestRefusals:
             env.step(np.array([2.0, 0.0], np.float32))
 
     def test_an_isometry_that_the_model_does_not_have(self):
-        model = nearsym.make("swimmer").unwrapped._model
+        model = nearsym.make("swimmer").unwrapped.model
         with pytest.raises(UsageError, match="takes the body 'mid' where no other one is"):
             body_move(model, X)

@@ -32,6 +32,8 @@ class Domain:
     """The direction towards which the variant `tilt` lets the ground slope."""
     foot: str | None = None
     """The geom whose friction the variant `friction` lowers."""
+    worn: int = 0
+    """The motor that the variant `wear` strengthens."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What Gymnasium's constructor is given."""
 

@@ -107,6 +107,7 @@ _ALL = (
         positions_and_velocities("cinert", "cvel", "qfrc_actuator", "cfrc_ext", hidden=2),
         lean=(0.0, 1.0),
         foot="left_foot",
+        worn=3,  # the first three are the abdomen's, in the plane of the mirror
     ),
 )
 DOMAINS = {domain.name: domain for domain in _ALL}

@@ -38,12 +38,12 @@ class RobotEnv(gym.Env):
         self.variant = parse_variant(variant, self.domain)
         self._inner, self._longest = _gymnasium_task(self.domain, render_mode)
         self._states = ModelStates(self._inner)
-        self.variant.change(self._model)
+        self.variant.change(self.model)
         self.metadata = self._inner.metadata | {"render_modes": ["rgb_array"]}
         group = self.domain.group
-        self._moves = [self.domain.move(self._model, g) for g in range(group.order)]
+        self._moves = [self.domain.move(self.model, g) for g in range(group.order)]
         self.symmetry = self._symmetry(self._moves)
-        self._turns = [self.domain.quarter_turns(self._model, g) for g in range(group.order)]
+        self._turns = [self.domain.quarter_turns(self.model, g) for g in range(group.order)]
         self.coordinate_places = self._states.coordinate_places
         self.angles, self.followers = self._states.angles, self._states.followers
         self._high = np.array(self._inner.action_space.high, dtype=float)
@@ -69,7 +69,7 @@ class RobotEnv(gym.Env):
                 f"An action of {self.domain.name} has shape {self._high.shape} and lies in "
                 f"[-1, 1], got {given.tolist()}. Nothing was simulated."
             )
-        self.variant.before_step(self._model, given)
+        self.variant.before_step(self.model, given)
         scaled = self._high * np.clip(given, -1.0, 1.0)
         obs, reward, terminated, _, info = self._states.step(scaled)
         self._steps += 1
@@ -98,7 +98,7 @@ class RobotEnv(gym.Env):
     def set_state(self, state: State) -> None:
         """Go on from a state that `get_state` gave, bit for bit."""
         check_packed(state.get("task_random"))
-        self.variant.before_step(self._model, np.asarray(state["ctrl"]))
+        self.variant.before_step(self.model, np.asarray(state["ctrl"]))
         self._states.set_state(state)
         self._steps, self._running = int(state["steps"]), bool(state["running"])
         unpack_generator(self._inner.np_random, state["task_random"])
@@ -121,12 +121,18 @@ class RobotEnv(gym.Env):
         return self._states.coordinates(state)
 
     @property
-    def _model(self) -> Any:
+    def model(self) -> Any:
+        """The MuJoCo model."""
         return self._states.model
+
+    @property
+    def data(self) -> Any:
+        """The model's present state."""
+        return self._states.data
 
     def _symmetry(self, moves: list[BodyMove]) -> Symmetry:
         group = self.domain.group
-        shown = [self.domain.shows(self._model, move, g) for g, move in enumerate(moves)]
+        shown = [self.domain.shows(self.model, move, g) for g, move in enumerate(moves)]
         actions = [move.ctrl.matrix for move in moves]
         return Symmetry(
             group.representation(shown, "state"), group.representation(actions, "motors")

@@ -1,6 +1,6 @@
 """Symmetry-breaking variants: each is a name and a number, and zero is the original exactly.
 
-wear       the first motor answers to positive commands with gain 1 + strength
+wear       one motor answers to positive commands with gain 1 + strength
 tilt       the ground slopes by so many degrees
 friction   one foot has 1 − strength of its friction
 """
@@ -35,9 +35,11 @@ class Variant:
             model.geom_friction[foot] *= 1 - self.strength
 
     def before_step(self, model: Any, action: np.ndarray) -> None:
-        """Change the first motor's gain under an action."""
+        """Change the worn motor's gain under an action."""
         if self.name == "wear":
-            model.actuator_gainprm[0, 0] = 1 + self.strength if action[0] > 0 else 1.0
+            worn = self.domain.worn
+            gain = 1 + self.strength if action[worn] > 0 else 1.0
+            model.actuator_gainprm[worn, 0] = gain
 
     def __str__(self) -> str:
         return self.name if self.name == "original" else f"{self.name}={self.strength:g}"
