@@ -13,7 +13,7 @@ from nearsym.tasks.registry import NAMES
 
 ROOT = Path(nearsym.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-ROOMS = ("agents", "audits", "groups", "integrations", "layers", "measures")
+ROOMS = ("agents", "audits", "discovery", "groups", "integrations", "layers", "measures")
 ROOMS += ("networks", "runs", "studies", "tasks", "theory", "training")
 PUBLIC = Path(__file__).parent / "public_names.txt"
 

@@ -26,6 +26,7 @@ except KeyboardInterrupt:
 if TYPE_CHECKING:
     from nearsym import agents as agents
     from nearsym import audits as audits
+    from nearsym import discovery as discovery
     from nearsym import groups as groups
     from nearsym import integrations as integrations
     from nearsym import layers as layers
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from nearsym import theory as theory
     from nearsym import training as training
     from nearsym.audits.any_environment import audit as audit
+    from nearsym.discovery.search import discover as discover
     from nearsym.errors import RunError as RunError
     from nearsym.errors import UsageError as UsageError
     from nearsym.groups.declared import Declared as Declared
@@ -58,12 +60,14 @@ _HOMES = {
     "Symmetry": "nearsym.groups.symmetry",
     "UsageError": "nearsym.errors",
     "audit": "nearsym.audits.any_environment",
+    "discover": "nearsym.discovery.search",
     "equivariance_error": "nearsym.measures.equivariance",
     "train": "nearsym.runs.run",
 }
 _ROOMS = (
     "agents",
     "audits",
+    "discovery",
     "groups",
     "integrations",
     "layers",

@@ -79,6 +79,14 @@ class LocatesCoordinates(HasCoordinates, Protocol):
 
 
 @runtime_checkable
+class HasFollowers(Protocol):
+    """Some arrays of its state move as others do, and are no coordinates of their own."""
+
+    followers: Mapping[str, str]
+    """Key of an array to the key that it follows, or to "action"."""
+
+
+@runtime_checkable
 class NamesObservations(Protocol):
     """Names the entries of its observation vector."""
 

@@ -25,6 +25,8 @@ from nearsym.tasks.control.variants import VARIANTS
 from nearsym.tasks.craft.task import CraftTask
 from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import KINDS, find_task
+from nearsym.tasks.robots.domains import DOMAINS as ROBOTS
+from nearsym.tasks.robots.task import RobotTask
 from nearsym.tasks.trading.task import TradingTask
 from nearsym.training.config import TrainingConfig
 
@@ -37,6 +39,7 @@ FAMILIES = {
     "craft": {"variant": "tilt=75", "obs": "state"},
     "control": {"name": "reacher-hard", "variant": "wear=0.25", "obs": "state"},
     "trading": {"symmetry": "ST", "episode_days": 9},
+    "robot": {"name": "walker2d", "variant": "wear=0.2"},
     "custom": {"name": "a_module:make", "symmetry": SYMMETRIES["vectors"]},
 }
 
@@ -57,6 +60,11 @@ craft = st.builds(
     variant=st.none() | st.sampled_from(["tilt=30", "original"]),
     obs=st.sampled_from([None, "pixels", "state"]),
     frame_stack=whole,
+)
+robot = st.builds(
+    RobotTask,
+    name=st.sampled_from(sorted(ROBOTS)),
+    variant=st.none() | st.sampled_from(["wear", "wear=0.3", "original"]),
 )
 trading = st.builds(
     TradingTask,
@@ -88,7 +96,7 @@ sac = st.builds(SACConfig, temperature=share, learn_temperature=st.booleans())
 def configs(draw):
     agent = draw(st.sampled_from(["drqv2", "sac"]))
     return RunConfig(
-        task=draw(craft | control | trading | custom),
+        task=draw(craft | control | robot | trading | custom),
         agent=agent,
         algorithm=draw(drqv2 if agent == "drqv2" else sac),
         network=draw(networks),
@@ -181,7 +189,11 @@ def changed(path, value):
         ("task", None, r"config\.task must be an object, got None"),
         ("task.kind", "contrl", r"Unknown config\.task\.kind 'contrl'\. Did you mean 'control'"),
         ("task.kind", ["control"], r"Unknown config\.task\.kind \['control'\]"),
-        ("task.kind", None, r"config\.task\.kind is missing: it is one of craft, control, trading"),
+        (
+            "task.kind",
+            None,
+            r"config\.task\.kind is missing: it is one of craft, control, robot, trading",
+        ),
         ("task.name", "cartpol-swingup", "Did you mean 'cartpole-swingup'"),
         ("task.variant", "gravty", "Did you mean 'gravity'"),
         ("task.obs", "pixel", r"config\.task\.obs must be one of pixels, state, got 'pixel'"),

@@ -11,6 +11,7 @@ from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.task import ControlTask
 from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import find_task, is_task, list_tasks, make, options_of, register
+from nearsym.tasks.robots.domains import DOMAINS as ROBOTS
 from nearsym.tasks.trading.task import TradingTask
 
 
@@ -75,7 +76,7 @@ def test_gymnasium_ids_and_factories(module):
         (
             "trading",
             {"variant": "gravity"},
-            "`variant` belongs to .*the control tasks, not to trad",
+            "`variant` belongs to .*the control tasks and the robots, not to trad",
         ),
         ("trading", {"fil": "close"}, "Unknown option of trading 'fil'. Did you mean 'fill'"),
         ("reacher-hard", {"fill": "close"}, "`fill` belongs to the task trading, not to reacher"),
@@ -163,7 +164,7 @@ def test_an_environment_is_no_task(use):
 def test_what_a_person_may_give():
     assert options_of(CustomTask) == ("symmetry",)
     assert "name" not in options_of(ControlTask)
-    assert [task["name"] for task in list_tasks()] == ["craft", *DOMAINS, "trading"]
+    assert [task["name"] for task in list_tasks()] == ["craft", *DOMAINS, *ROBOTS, "trading"]
 
 
 def test_importing_the_package_needs_no_torch():

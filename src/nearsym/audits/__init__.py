@@ -12,15 +12,21 @@ What these are made of, in the order in which an audit uses it:
 
     offers                 what an environment offers: symmetry, states, observations, time limit
     wrappers               observations and actions on their way through wrappers
-    simulator              the environment as states that can be set, moved and stepped from
+    simulator              the same with a symmetry: states that can be moved too
+    inferred               how states of a MuJoCo model move, from how it is declared to look
     coordinates            names of the state's entries, and distances in them
     declaration            whether the declaration is a symmetry at all: what is refused
     policies               random ways to act, and a policy of one's own
+    world                  the environment as states that can be set and stepped from
     pairs                  the samples: a step from s under a, and one from g·s under g·a
     discrepancy            how far the two steps of a pair are apart
     regions                where they are: boxes of coordinate ranges
     observations           whether g·obs(s) is obs(g·s)
     responses              where the effect of each entry of the action goes
+    moves, linear,
+    automorphisms,
+    candidates, fits       signed permutations that a world obeys to first order
+    redeclared             other declarations of states and actions, tried on the samples
     mistakes               what a declaration got wrong, if another one would be right
     verdict                from all this to one word
     table, plots           the result for people

@@ -4,6 +4,7 @@ rollouts."""
 import gymnasium as gym
 
 from nearsym.audits.environment import SAMPLES, EnvironmentAudit, audit_environment
+from nearsym.audits.inferred import with_transform
 from nearsym.audits.offers import declared_symmetry, missing_methods
 from nearsym.audits.policies import RANDOM_POLICIES, Policy, acting_in, uniform
 from nearsym.audits.progress import Progress
@@ -28,7 +29,8 @@ def audit(
     The symmetry is the one given, or the one that the environment or a wrapper declares in an
     attribute `symmetry`. With `get_state`, `set_state` and `transform` (see `nearsym.protocols`) a
     step from s is compared with one from g·s, and there is a verdict; without them the nearest
-    steps of rollouts are compared, and there is none.
+    steps of rollouts are compared, and there is none. Environments on MuJoCo get them from their
+    model.
 
     `samples` are compared, at states that random policies reach. `policy`, one observation to one
     action, both as `env` has them, acts in half of the episodes. An element counts as strongly
@@ -46,7 +48,9 @@ def audit(
     """
     env = env if symmetry is None else Declared(env, symmetry)
     declared_symmetry(env)
-    own = [] if policy is None else [acting_in(env, policy)]
+    outermost = env
+    env = with_transform(env)
+    own = [] if policy is None else [acting_in(outermost, policy)]
     if missing_methods(env):
         return audit_rollouts(
             env, samples=samples, seed=seed, policies=[uniform, *own], progress=progress

@@ -99,7 +99,7 @@ def wrap(angle: np.ndarray) -> np.ndarray:
 def coordinates_of(env: gym.Env, state: State) -> Coordinates:
     """The coordinates in which an environment's states are compared and regions reported."""
     named = layer_of(env, HasCoordinates)
-    return _of_arrays(state) if named is None else _declared(named, state)
+    return coordinates_of_arrays(state) if named is None else _declared(named, state)
 
 
 def _declared(env: HasCoordinates, state: State) -> Coordinates:
@@ -121,7 +121,8 @@ def _declared(env: HasCoordinates, state: State) -> Coordinates:
     )
 
 
-def _of_arrays(state: State) -> Coordinates:
+def coordinates_of_arrays(state: State) -> Coordinates:
+    """Every number of a state as a coordinate, but counters, clocks and random states."""
     names, places, label = [], [], []
     for key, value in state.items():
         array = np.asarray(value)

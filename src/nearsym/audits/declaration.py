@@ -65,7 +65,9 @@ def check_transform(simulator: Simulator, states: list[State]) -> None:
                 twice = coordinates.of(simulator.moved(g, moved[h]))
                 gap = np.abs(coordinates.difference(twice, x[group.mul[g, h]]))
                 if (gap > limit).any():
-                    _refuse_transform(group, g, h, coordinates.names[int(np.argmax(gap / limit))])
+                    worst = int(np.argmax(gap / limit))
+                    turned = abs(gap[worst] / (2 * np.pi) - round(gap[worst] / (2 * np.pi))) < 1e-6
+                    _refuse_transform(group, g, h, coordinates.names[worst], turned)
 
 
 def asymmetric_starts(coordinates: Coordinates, moved: np.ndarray) -> list[dict[str, str | float]]:
@@ -146,9 +148,10 @@ def _image(matrix: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.nd
     return ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
 
 
-def _refuse_transform(group: FiniteGroup, g: int, h: int, coordinate: str) -> None:
+def _refuse_transform(group: FiniteGroup, g: int, h: int, coordinate: str, turned: bool) -> None:
     names = group.elements
+    hint = f" By whole turns: if {coordinate} is an angle, name it in `angles`." if turned else ""
     raise UsageError(
         f"transform is no action of {group} on states: moving by {names[h]} and then by {names[g]} "
-        f"differs from {names[group.mul[g, h]]} in {coordinate}."
+        f"differs from {names[group.mul[g, h]]} in {coordinate}.{hint}"
     )

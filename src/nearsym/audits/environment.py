@@ -10,59 +10,23 @@ import numpy as np
 
 from nearsym.audits.coordinates import Coordinates
 from nearsym.audits.declaration import asymmetric_starts, check_spaces, check_transform
-from nearsym.audits.discrepancy import mean_step, reward_bracket, transition_bracket
+from nearsym.audits.element import ElementAudit, measure_element
+from nearsym.audits.hints import undeclared_angles
 from nearsym.audits.mistakes import Mistake, find_mistakes
 from nearsym.audits.pairs import Pairs, resets, sample_pairs
 from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
 from nearsym.audits.progress import Progress, as_progress
-from nearsym.audits.regions import Box, find_regions
 from nearsym.audits.simulator import Simulator, check_samples, check_seed
 from nearsym.audits.table import audit_table
-from nearsym.audits.verdict import Strength, Verdict, decide, elements_up_to, usual_epsilon
+from nearsym.audits.verdict import Verdict, decide, elements_up_to, usual_epsilon
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
-from nearsym.measures.intervals import Estimate
 from nearsym.measures.stabilizers import Stabilizer
 
 SAMPLES = 2000
 PER_EPISODE = 40
 STARTS = 200
 """Resets that the test of the initial states looks at."""
-
-
-@dataclass(frozen=True)
-class ElementAudit:
-    """What was measured for one group element.
-
-    >>> from nearsym.audits.pendulum import MirrorPendulum
-    >>> (mirror,) = audit_environment(MirrorPendulum(wind=0.2), samples=100, longest=50).elements
-    >>> mirror.name, mirror.strength.broken_share, round(mirror.eps_p.mean, 2)
-    ('mirror_x', 1.0, 0.06)
-    """
-
-    name: str
-    eps_r: Estimate
-    eps_p: Estimate
-    """Euclidean distance between g·s'(s, a) and s'(gs, ga), in the state's own units."""
-    eps_p_relative: Estimate
-    """The scaled distance, in mean steps: what verdicts go by."""
-    strength: Strength
-    regions: list[Box]
-    importance: np.ndarray
-    """How much each coordinate, then each action entry, tells about where it is broken."""
-    mismatch: np.ndarray
-    """The scaled distance at every sample, in mean steps."""
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "eps_r": self.eps_r.as_json(),
-            "eps_p": self.eps_p.as_json(),
-            "eps_p_relative": self.eps_p_relative.as_json(),
-            "broken_share": self.strength.broken_share,
-            "exact": self.strength.exact,
-            "regions": [box.as_json() for box in self.regions],
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,11 +173,13 @@ def _report(
     rng = np.random.default_rng((seed, 3))
     action_names = [f"action[{i}]" for i in range(pairs.actions.shape[1])]
     elements = [
-        _element(g, simulator, pairs, scale, action_names, rng) for g in range(1, group.order)
+        measure_element(g, simulator, pairs, scale, action_names, rng)
+        for g in range(1, group.order)
     ]
     strengths = [e.strength for e in elements]
-    holds = np.array([1 - s.broken_share for s in strengths])
+    holds = np.array([1 - s.moved_wrongly for s in strengths])
     mistakes, notes = find_mistakes(simulator, pairs, scale, holds)
+    notes += undeclared_angles(coordinates, pairs)
     epsilon = usual_epsilon(group, strengths) if epsilon is None else epsilon
     verdict, reason = decide(group, strengths, mistakes, epsilon)
     uneven = [
@@ -237,54 +203,6 @@ def _report(
         following=pairs.following[:, 0],
         observations=pairs.observations,
         notes=notes,
-    )
-
-
-def _element(
-    g: int,
-    simulator: Simulator,
-    pairs: Pairs,
-    scale: np.ndarray,
-    action_names: list[str],
-    rng: np.random.Generator,
-) -> ElementAudit:
-    coordinates = simulator.coordinates
-    reward, raw = reward_bracket(pairs, g), transition_bracket(pairs, coordinates, g)
-    scaled = transition_bracket(pairs, coordinates, g, scale)
-    step = mean_step(pairs, coordinates, scale)
-    step = 1.0 if step == 0 else step  # a state that never moves has no unit
-    eps_r, eps_p = reward.estimate(pairs, rng), raw.estimate(pairs, rng)
-    relative = scaled.over(step).estimate(pairs, rng)
-    deviation = float(np.abs(pairs.reward - pairs.reward.mean()).mean())
-    rounding = coordinates.rounding * max(1.0, float(np.abs(pairs.reward).max()))
-    if pairs.stochastic:
-        broken = scaled.lower / max(float(scaled.lower.mean()), 1e-300)  # 1 on average
-        exact = eps_p.mean_ci95[0] <= 0 and eps_r.mean_ci95[0] <= rounding
-        share = 0.0 if exact else 1.0
-    else:
-        broken = ((scaled.lower > coordinates.rounding) | (reward.lower > rounding)).astype(float)
-        exact, share = not broken.any(), float(broken.mean())
-    where = scaled.lower > coordinates.rounding if not pairs.stochastic else slice(None)
-    failing = scaled.lower[where]
-    strength = Strength(
-        exact=bool(exact),
-        broken_share=share,
-        step_error=float(failing.mean()) / step if failing.size else 0.0,
-        reward_error=float(reward.lower.mean()) / deviation if deviation > rounding else 0.0,
-    )
-    features = np.concatenate([pairs.x, pairs.actions], axis=1)
-    names = [*coordinates.names, *action_names]
-    broken = np.zeros(len(features)) if exact else broken
-    tree = find_regions(features, broken, names, noisy=pairs.stochastic)
-    return ElementAudit(
-        simulator.group.elements[g],
-        eps_r,
-        eps_p,
-        relative,
-        strength,
-        tree.boxes,
-        tree.importance,
-        scaled.lower / step,
     )
 
 

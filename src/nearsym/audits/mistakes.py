@@ -1,8 +1,8 @@
-"""What a declaration got wrong: how actions move, a sign of the state, a sign of the observation.
+"""What a declaration got wrong: how actions, states or observations move.
 
-A declaration is wrong only if another one would be right. Then the element fails at almost every
-state, and with that other declaration what fails is gone, but for what is broken besides. A broken
-symmetry does neither: it fails in some places, or no other declaration helps.
+A declaration is wrong only if another one would be right (`redeclared`). A broken symmetry has no
+such other: it fails in some places, or whatever one declares. Observations are compared after
+that, under the right moves of states and actions.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from nearsym.audits.observations import NOT_COMPARED, observation_pairs
+from nearsym.audits.observations import (
+    NOT_COMPARED,
+    ObservationPairs,
+    check_repeating,
+    observation_pairs,
+    ranges,
+    untested_entries,
+)
 from nearsym.audits.pairs import Pairs
-from nearsym.audits.responses import MOSTLY, NOWHERE, Matrix, right_actions
-from nearsym.audits.simulator import Outcome, Simulator
-from nearsym.protocols import State
-
-REPAIRED = 0.1
-"""What may remain of the mismatch after turning the sign of a state entry."""
+from nearsym.audits.redeclared import Redeclaration, Redeclarations, as_declared
+from nearsym.audits.responses import FEW, Matrix, right_actions
+from nearsym.audits.simulator import Simulator
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Mistake:
     name: str
     elements: tuple[str, ...]
     should: tuple[str, ...] = ()
-    """Of an action: what each of the elements makes of it, such as "[−a0, +a1]"."""
+    """What each of the elements makes of it: of the whole action, such as "[−a0, +a1]", of an entry
+    of the state, such as "+hip_2"; empty where that is not known."""
 
     def as_json(self) -> dict[str, Any]:
         elements, should = list(self.elements), list(self.should)
@@ -47,104 +52,75 @@ def find_mistakes(
 ) -> tuple[list[Mistake], list[str]]:
     """Everything that is declared wrongly, and notes on what could not be checked.
 
-    `holds` is the share of the samples at which each element (without e) holds.
+    `holds` is the share of the samples at which each element (without e) moves next states as
+    declared.
     """
-    found: dict[tuple[str, int], list[int]] = {}
-    failing = [g for g in range(1, simulator.group.order) if holds[g - 1] <= NOWHERE]
-    right = right_actions(simulator, pairs, scale, holds)
-    if failing:
-        prober = _Prober(simulator, pairs, scale)
-        for g in failing:
-            for key in prober.wrong_entries(g, right.get(g)):
-                found.setdefault(key, []).append(g)
-    explained = {g for elements in found.values() for g in elements}
-    notes = []
+    right = _right_moves(simulator, pairs, scale, holds)
+    found: dict[tuple[str, int], dict[int, str]] = {}
+    for g, moves in right.items():
+        declared = simulator.symmetry.action.matrices[g]
+        for i in moves.wrong_actions(declared):
+            assert moves.actions is not None
+            found.setdefault(("action", i), {})[g] = in_words(moves.actions)
+        for i, should in moves.states.items():
+            found.setdefault(("state", i), {})[g] = should
+    broken = {g for g in range(1, simulator.group.order) if holds[g - 1] < 1} - set(right)
+    wrong, notes = _wrong_observations(simulator, pairs, scale, right, broken)
+    for g, entries in wrong.items():
+        for i in entries:
+            found.setdefault(("observation", i), {})[g] = ""
+    return [_mistake(simulator, *key, images) for key, images in found.items()], notes
+
+
+def _right_moves(
+    simulator: Simulator, pairs: Pairs, scale: np.ndarray, holds: np.ndarray
+) -> dict[int, Redeclaration]:
+    """For elements that are declared wrongly, how they do move states and actions."""
+    failing = [g for g in range(1, simulator.group.order) if holds[g - 1] <= FEW]
+    if not failing:
+        return {}
+    tried = Redeclarations(simulator, pairs, scale)
+    found = {g: moves for g in failing if (moves := tried.right(g)) is not None}
+    # Responses take many steps, and are asked about what the moves above leave open.
+    settled = {g: m.actions for g, m in found.items() if m.actions is not None and tried.settles(m)}
+    responses = right_actions(simulator, pairs, scale, holds, settled)
+    for g, matrix in responses.items():
+        found[g] = tried.better_of(g, matrix, found.get(g))
+    return found
+
+
+def _wrong_observations(
+    simulator: Simulator,
+    pairs: Pairs,
+    scale: np.ndarray,
+    right: dict[int, Redeclaration],
+    broken: set[int],
+) -> tuple[dict[int, list[int]], list[str]]:
+    """Entries of the observation that are declared wrongly, by element, and notes."""
+    notes = check_repeating(simulator, pairs.probes)
+    wrong, seen, unseen = {}, [], False
     for g in range(1, simulator.group.order):
-        seen = observation_pairs(simulator, pairs.probes, scale, g, pairs.stochastic)
-        if seen is None:
-            notes = [NOT_COMPARED]
-        elif seen.directly or g not in explained:  # after a step it is the same mistake again
-            for i in seen.wrong_entries():
-                found.setdefault(("observation", i), []).append(g)
-    return [_mistake(simulator, *key, gs, right) for key, gs in found.items()], notes
+        moves = right.get(g, as_declared(simulator, g))
+        two = observation_pairs(simulator, pairs.probes, scale, moves, pairs.stochastic)
+        if two is None:
+            unseen = True
+            continue
+        seen.append(two)
+        wrong[g] = two.wrong_entries(broken=g in broken)
+    notes += [NOT_COMPARED] if unseen else []
+    return wrong, notes + _untested(simulator, seen)
 
 
-class _Prober:
-    """Steps from the probes, as declared and as they might have been."""
-
-    def __init__(self, simulator: Simulator, pairs: Pairs, scale: np.ndarray):
-        self.simulator, self.scale = simulator, scale
-        self.probes, self.stochastic = pairs.probes, pairs.stochastic
-        self.plain = [self._step(k, state, action) for k, (state, action) in enumerate(self.probes)]
-
-    def wrong_entries(self, g: int, right: Matrix | None) -> list[tuple[str, int]]:
-        """Entries of the action or of the state whose correction explains why g fails.
-
-        `right` is how the responses say that g moves actions, if they contradict the declaration. A
-        wrong sign of the state also confuses responses: what leaves less to explain is believed.
-        """
-        state, remains = self._wrong_sign(g)
-        if right is not None:
-            corrected = self.mismatch(g, action=right).mean()
-            if corrected <= remains + self.simulator.coordinates.rounding:
-                declared = self.simulator.symmetry.action.matrices[g]
-                rows = np.flatnonzero((right != declared).any(axis=1))
-                return [("action", int(i)) for i in rows]
-        return [] if state is None else [("state", state)]
-
-    def _wrong_sign(self, g: int) -> tuple[int | None, float]:
-        """The entry of the state whose sign, turned, makes g hold, and what remains to explain."""
-        coordinates, declared = self.simulator.coordinates, self.mismatch(g)
-        turned = {i: self.mismatch(g, state=i) for i in self._state_entries()}
-        for i, left in turned.items():
-            if np.mean(left <= coordinates.rounding) >= MOSTLY:
-                return i, left.mean()
-        for i, left in turned.items():
-            if left.mean() <= REPAIRED * declared.mean():
-                return i, left.mean()
-        return None, declared.mean()
-
-    def _state_entries(self) -> list[int]:
-        """Entries of the state whose sign can be turned."""
-        coordinates = self.simulator.coordinates
-        return [
-            i
-            for i, place in enumerate(coordinates.places)
-            if place is not None and not coordinates.label[i] and not self.stochastic
-        ]
-
-    def mismatch(
-        self, g: int, *, action: Matrix | None = None, state: int | None = None
-    ) -> np.ndarray:
-        """The scaled mismatch at each probe, with another matrix for actions if one is given.
-
-        Turning entry i of the state means moving states by F·g instead of g, where F negates it.
-        """
-        coordinates, gaps = self.simulator.coordinates, []
-
-        def moved(s: State) -> State:
-            image = self.simulator.moved(g, s)
-            return image if state is None else coordinates.flipped(image, state)
-
-        for k, (start, act) in enumerate(self.probes):
-            if action is None:
-                image_action = self.simulator.move_action(g, act)
-            else:
-                image_action = (action @ act).astype(act.dtype)
-            actual = self._step(k, moved(start), image_action).x
-            expected = coordinates.of(moved(self.plain[k].state))
-            gaps.append(coordinates.distance(expected, actual, self.scale))
-        return np.array(gaps)
-
-    def _step(self, k: int, state: State, action: Any) -> Outcome:
-        return self.simulator.outcome(state, action, (k,) if self.stochastic else None)
+def _untested(simulator: Simulator, seen: list[ObservationPairs]) -> list[str]:
+    entries = untested_entries(seen)
+    if not entries or len(simulator.env.observation_space.shape or ()) == 3:
+        return []
+    return [f"Untested, because they never varied: observation {ranges(entries)}."]
 
 
-def _mistake(
-    simulator: Simulator, part: str, i: int, gs: list[int], right: dict[int, Matrix]
-) -> Mistake:
-    should = tuple(in_words(right[g]) for g in gs) if part == "action" else ()
-    elements = tuple(simulator.group.elements[g] for g in gs)
+def _mistake(simulator: Simulator, part: str, i: int, images: dict[int, str]) -> Mistake:
+    should = tuple(images.values()) if all(images.values()) else ()
+    elements = tuple(simulator.group.elements[g] for g in images)
     return Mistake(part, i, _name(simulator, part, i), elements, should)
 
 

@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float
 
 from nearsym.audits.policies import PolicyMaker, draw_action
 from nearsym.audits.progress import Progress
-from nearsym.audits.simulator import Outcome, Simulator
+from nearsym.audits.simulator import Simulator
+from nearsym.audits.world import Outcome
 from nearsym.errors import UsageError
 from nearsym.protocols import State
 
@@ -164,22 +165,37 @@ def _check_restoring(simulator: Simulator, visited: list[tuple[State, Any]], see
     """The same state, action and random numbers must give the same step twice."""
     for state, action in visited[:10]:
         first, second = (simulator.outcome(state, action, (seed, 0)) for _ in range(2))
-        gap = np.abs(simulator.coordinates.difference(first.x, second.x))
-        if simulator.wrapped and not np.array_equal(first.obs, second.obs):
+        rounding = _rounding(simulator, first)
+        if simulator.wrapped and not np.allclose(first.obs, second.obs, 0, rounding):
             raise UsageError(
                 "A wrapper around the environment keeps a state that set_state does not know: two "
                 "steps from the same state with the same action and random numbers show different "
                 "observations. Give that wrapper get_state and set_state, or declare the symmetry "
                 "inside it."
             )
-        if gap.max() > 0 or first.reward != second.reward:
-            name = simulator.coordinates.names[int(np.argmax(gap))]
-            what = "reward" if gap.max() == 0 else name
+        what = _unlike(simulator, first, second)
+        if what is not None:
             raise UsageError(
                 "set_state does not restore the whole state: two steps from the same state with "
                 f"the same action and random numbers differ in {what}. get_state must return "
                 "everything that the future depends on."
             )
+
+
+def _unlike(simulator: Simulator, first: Outcome, second: Outcome) -> str | None:
+    """In what two outcomes differ by more than rounding; None if in nothing."""
+    gap = np.abs(simulator.coordinates.difference(first.x, second.x))
+    rounding = _rounding(simulator, first)
+    if gap.max() > rounding:
+        return simulator.coordinates.names[int(np.argmax(gap))]
+    if abs(first.reward - second.reward) > rounding * (1 + abs(first.reward)):
+        return "reward"
+    return None if first.terminated == second.terminated else "its end"
+
+
+def _rounding(simulator: Simulator, outcome: Outcome) -> float:
+    """A solver that starts from elsewhere, as MuJoCo's does, is no state that is lost."""
+    return simulator.coordinates.rounding * float(1 + np.abs(outcome.x).max())
 
 
 def _is_random(simulator: Simulator, visited: list[tuple[State, Any]], seed: int) -> bool:
@@ -194,9 +210,11 @@ def _is_random(simulator: Simulator, visited: list[tuple[State, Any]], seed: int
         for k in range(4):
             outcomes.append(simulator.outcome(state, action, (seed, 1, k)))
             drew = drew or simulator.drew((seed, 1, k))
-        if len({(tuple(o.x), o.reward, o.terminated) for o in outcomes}) > 1:
+        first, rest = outcomes[0], outcomes[1:]
+        if any(_unlike(simulator, first, other) is not None for other in rest):
             return True
-        noisy = noisy or any((o.obs != outcomes[0].obs).any() for o in outcomes)
+        rounding = _rounding(simulator, first)
+        noisy = noisy or not all(np.allclose(o.obs, first.obs, 0, rounding) for o in rest)
     return drew and not noisy
 
 

@@ -12,6 +12,10 @@ SMALLEST = 0.005
 """Share of the samples below which a leaf is not split off."""
 NOISY_DEPTH, NOISY_SMALLEST = 4, 0.03
 """The same for numbers with noise."""
+MANY = 12
+"""Coordinates from which on boxes are kept short, so that a person can read them."""
+SHORT_DEPTH, SHORT_SMALLEST, BOXES = 3, 0.03, 4
+"""Splits, share of the samples and number of boxes among so many coordinates."""
 WEAK = 0.05
 """Share of the variance below which a split looks one level further."""
 
@@ -70,8 +74,10 @@ def find_regions(
     n, width = x.shape
     importance = np.zeros(width)
     root = Node(np.arange(n), np.full(width, -np.inf), np.full(width, np.inf))
-    smallest = max(3, int((NOISY_SMALLEST if noisy else SMALLEST) * n))
-    _grow(root, x, broken, NOISY_DEPTH if noisy else DEPTH, smallest, importance)
+    depth, share = (NOISY_DEPTH, NOISY_SMALLEST) if noisy else (DEPTH, SMALLEST)
+    if width > MANY:
+        depth, share = SHORT_DEPTH, SHORT_SMALLEST
+    _grow(root, x, broken, depth, max(3, int(share * n)), importance)
     if noisy:
         _prune_noisy(root, broken)
     else:
@@ -79,7 +85,8 @@ def find_regions(
     boxes = _join([leaf for leaf in _leaves(root) if broken[leaf.members].mean() > 0.5])
     found = [_box(box, x, broken, names) for box in boxes]
     found = [box for box in found if box.share >= SMALLEST]
-    return Tree(sorted(found, key=lambda box: -box.share), importance)
+    found.sort(key=lambda box: -box.share)
+    return Tree(found if width <= MANY else found[:BOXES], importance)
 
 
 def _grow(

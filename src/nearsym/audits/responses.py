@@ -14,7 +14,7 @@ declaration would mend it. What is left is what a declaration says of the action
 the place of which, and with which sign. Where responses come out askew, none is right.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import gymnasium as gym
@@ -30,6 +30,8 @@ ALIKE = 0.1
 """Distance up to which two directions, as unit vectors, are the same."""
 NOWHERE = 0.01
 """A declaration that is right at more of the states than this is not wrong, but broken."""
+FEW = 0.2
+"""A declaration that holds at more of the samples than this is broken, and nothing is asked."""
 MOSTLY = 0.5
 """Share of the states at which a declaration must be right to be the right one."""
 CLEAR = 10.0
@@ -44,23 +46,26 @@ def right_actions(
     pairs: Pairs,
     scale: Float[np.ndarray, "coordinates"],
     holds: Float[np.ndarray, "elements"],
+    known: Mapping[int, Matrix],
 ) -> dict[int, Matrix]:
     """How elements move actions, for those that are declared wrongly.
 
-    Only elements that hold nowhere are asked about. Nothing is returned unless the corrections, and
-    the declaration of the elements where it is right, are a representation together: elements that
-    are broken under every declaration have no say.
+    Only elements that hold at few of the samples are asked about. Nothing is returned unless the
+    corrections, and the declaration of the elements where it is right, are a representation
+    together: elements that are broken under every declaration have no say. `known` are corrections
+    that were found otherwise.
     """
-    failing = [g for g in range(1, simulator.group.order) if holds[g - 1] <= NOWHERE]
+    elements = range(1, simulator.group.order)
+    failing = [g for g in elements if holds[g - 1] <= FEW and g not in known]
     if not failing or not _can_be_asked(simulator):
         return {}
     responses = Responses(simulator, pairs, scale)
     findings = {g: responses.of(g) for g in failing}
     corrected = {g: finding.matrix for g, finding in findings.items() if finding.corrects}
     kept = [g for g, finding in findings.items() if finding.confirms]
-    kept += [0, *(g for g in range(1, simulator.group.order) if holds[g - 1] >= MOSTLY)]
+    kept += [0, *(g for g in elements if holds[g - 1] >= MOSTLY)]
     declared = simulator.symmetry.action.matrices
-    matrices = {g: declared[g] for g in kept} | corrected
+    matrices = {g: declared[g] for g in kept} | corrected | dict(known)
     return corrected if _multiply(simulator.group, matrices) else {}
 
 

@@ -34,6 +34,10 @@ EPSILON_BESIDE_EXACT = 0.25
 SOME = 0.05
 """Share of the samples at which a strongly broken element fails at least."""
 EVERYWHERE = 0.99
+NEXT_TO_NOTHING, LITTLE = 1e-4, 1e-2
+"""Breaks, in mean steps, below which words say how small they are."""
+SHOWN = 12
+"""Wrong entries that the reason names; the audit's `mistakes` are all of them."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Strength:
     """Mean mismatch where it fails, in mean steps."""
     reward_error: float
     """Mean reward difference over all samples, in mean deviations of the reward."""
+    moved_wrongly: float = 1.0
+    """Share of the samples at which next states differ, whatever the rewards do."""
 
     @property
     def level(self) -> float:
@@ -86,20 +92,53 @@ def decide(
     strong = [g for g in names if g not in held.elements]
     if strong and len(held.elements) > 1 and held.is_group:
         kept, lost = ", ".join(held.elements), ", ".join(strong)
-        return "partial", f"Only the subgroup {{{kept}}} holds; strongly broken: {lost}."
+        failing = [s for g, s in zip(names[1:], strengths, strict=True) if g in strong]
+        reason = f"Only the subgroup {{{kept}}} holds; strongly broken: {lost}."
+        return "partial", reason + _only_rewards(failing)
     if len(strong) == group.order - 1 and min(s.broken_share for s in strengths) >= EVERYWHERE:
-        return "partial", "No element but e holds: each is strongly broken nearly everywhere."
+        reason = "No element but e holds: each is strongly broken nearly everywhere."
+        return "partial", reason + _only_rewards(strengths)
+    failing = [s for s in strengths if not s.exact]
     lost = ", ".join(names[g] for g, s in enumerate(strengths, start=1) if not s.exact)
-    share = max(s.broken_share for s in strengths)
-    return "approximate", f"Broken mildly or in places (up to {share:.0%} of the samples): {lost}."
+    return "approximate", f"{_how_much(failing)}: {lost}." + _only_rewards(failing)
+
+
+def _how_much(failing: Sequence[Strength]) -> str:
+    """The size of a break in words."""
+    worst = max(max(s.step_error, s.reward_error) for s in failing)
+    if worst < NEXT_TO_NOTHING:
+        return f"Next to nothing is off ({worst:.1g} of a mean step where any is)"
+    share = max(s.broken_share for s in failing)
+    if worst < LITTLE:
+        return f"Broken slightly ({worst:.1g} of a mean step, up to {share:.0%} of the samples)"
+    return f"Broken mildly or in places (up to {share:.0%} of the samples)"
+
+
+def _only_rewards(failing: Sequence[Strength]) -> str:
+    """Where next states all agree, the dynamics are not what is broken."""
+    if any(s.moved_wrongly > 0 for s in failing):
+        return ""
+    return " Only the reward breaks it: next states agree at every sample."
 
 
 def _contradictions(mistakes: Sequence[Mistake]) -> str:
-    """Every wrong entry, and how actions should move instead."""
-    said = "; ".join(f"{m.name} under {', '.join(m.elements)}" for m in mistakes)
-    should = {e: s for m in mistakes if m.should for e, s in zip(m.elements, m.should, strict=True)}
+    """Every wrong entry, and what it should become."""
+    named = [f"{m.name} under {', '.join(m.elements)}" for m in mistakes]
+    said = "; ".join(named[:SHOWN])
+    if len(named) > SHOWN:
+        said += f"; and {len(named) - SHOWN} more"
     reason = f"The declaration contradicts the environment: {said}."
-    if not should:
-        return reason
-    instead = ", ".join(f"{image} under {element}" for element, image in should.items())
-    return f"{reason} The action a should become {instead}."
+    actions = [m for m in mistakes if m.should and m.part == "action"]
+    if actions:
+        should = {e: s for m in actions for e, s in zip(m.elements, m.should, strict=True)}
+        instead = ", ".join(f"{image} under {element}" for element, image in should.items())
+        reason += f" The action a should become {instead}."
+    states = [m for m in mistakes if m.should and m.part == "state"]
+    if states:
+        each = (zip(m.elements, m.should, strict=True) for m in states[:SHOWN])
+        instead = "; ".join(
+            f"{m.name} {', '.join(f'{image} under {element}' for element, image in images)}"
+            for m, images in zip(states, each, strict=False)
+        )
+        reason += f" In the state should become: {instead}."
+    return reason

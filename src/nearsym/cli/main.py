@@ -54,7 +54,19 @@ def run(argv: Sequence[str]) -> int:
 
 def commands() -> Mapping[str, tuple[ModuleType, Any]]:
     """The module and the options of every command."""
-    from nearsym.cli import audit, bench, data, evaluate, export, plot, report, study, tasks, train
+    from nearsym.cli import (
+        audit,
+        bench,
+        data,
+        discover,
+        evaluate,
+        export,
+        plot,
+        report,
+        study,
+        tasks,
+        train,
+    )
 
     return {
         "tasks": (tasks, tasks.Tasks),
@@ -64,6 +76,7 @@ def commands() -> Mapping[str, tuple[ModuleType, Any]]:
         "study": (study, study.command),
         "report": (report, report.Report),
         "audit": (audit, audit.Audit),
+        "discover": (discover, discover.Discover),
         "bench": (bench, bench.Bench),
         "data": (data, data.Data),
         "export": (export, export.Export),

@@ -56,8 +56,15 @@ def check_dtype(layer: str, x: Tensor, parameter: Tensor) -> None:
         )
 
 
+def check_tensor(layer: str, x: object) -> None:
+    """The input is a tensor."""
+    if not isinstance(x, Tensor):
+        raise UsageError(f"{layer} expects a tensor, got {type(x).__name__}.")
+
+
 def check_image(layer: str, x: Tensor, channels: int, parameter: Tensor) -> None:
     """A batch of images with the right number of channels."""
+    check_tensor(layer, x)
     if x.ndim != 4 or x.shape[1] != channels:
         raise UsageError(
             f"{layer} expects (batch, {channels}, height, width), got shape {tuple(x.shape)}."
@@ -67,6 +74,7 @@ def check_image(layer: str, x: Tensor, channels: int, parameter: Tensor) -> None
 
 def check_last(layer: str, x: Tensor, shape: tuple[int, ...], parameter: Tensor) -> None:
     """The last axes of x have the given lengths."""
+    check_tensor(layer, x)
     if tuple(x.shape[-len(shape) :]) != shape:
         axes = ", ".join(map(str, shape))
         raise UsageError(f"{layer} expects (..., {axes}), got shape {tuple(x.shape)}.")

@@ -20,22 +20,30 @@ from nearsym.tasks.control.variants import VARIANTS
 from nearsym.tasks.craft.task import CraftTask
 from nearsym.tasks.craft.variants import VARIANTS as CRAFT_VARIANTS
 from nearsym.tasks.custom import CustomTask, Factory, custom_task, from_factory, from_gymnasium
+from nearsym.tasks.robots.domains import DOMAINS as ROBOTS
+from nearsym.tasks.robots.task import RobotTask
+from nearsym.tasks.robots.variants import strengths_of
+from nearsym.tasks.strength import ORIGINAL
 from nearsym.tasks.task import Task
 from nearsym.tasks.trading.make import make_trading
 from nearsym.tasks.trading.task import TradingTask
 
 NAMESPACE = "nearsym"
-KINDS: dict[str, type[Any]] = {t.kind: t for t in (CraftTask, ControlTask, TradingTask, CustomTask)}
+KINDS: dict[str, type[Any]] = {
+    t.kind: t for t in (CraftTask, ControlTask, RobotTask, TradingTask, CustomTask)
+}
 """The families of tasks, by the tag with which they are saved."""
 _MAKERS: dict[str, Callable[..., Task]] = {
     CraftTask.name: CraftTask,
     **{name: partial(ControlTask, name=name) for name in DOMAINS},
+    **{name: partial(RobotTask, name=name) for name in ROBOTS},
     TradingTask.name: TradingTask,
 }
 NAMES = tuple(_MAKERS)
 _LABELS = {
     "the task craft": CraftTask,
     "the control tasks": ControlTask,
+    "the robots": RobotTask,
     "the task trading": TradingTask,
     "environments of one's own": CustomTask,
 }
@@ -53,8 +61,13 @@ def list_tasks() -> list[dict[str, Any]]:
         {"name": d.name, "group": str(d.group), "variants": list(VARIANTS)} | seen
         for d in DOMAINS.values()
     ]
+    robots = [
+        {"name": d.name, "group": str(d.group), "variants": [ORIGINAL, *strengths_of(d)]}
+        | {"obs": ["state"]}
+        for d in ROBOTS.values()
+    ]
     trading = {"name": TradingTask.name, "group": ", ".join(TIME_KINDS)}
-    return [craft, *control, trading | {"variants": [], "obs": ["window"]}]
+    return [craft, *control, *robots, trading | {"variants": [], "obs": ["window"]}]
 
 
 def find_task(task: str | Factory | Task, **options: Any) -> Task:
@@ -82,10 +95,11 @@ def make(task: str | Factory, **options: Any) -> gymnasium.Env:
 
     `task` is `craft`, with the options of `CraftTask`; one of the control tasks
     (`acrobot-swingup`, `cartpole-swingup`, `ball_in_cup-catch`, `reacher-hard`), with those of
-    `ControlTask`; `trading`, with those of `make_trading`; any Gymnasium id; or a function that
-    returns a Gymnasium environment, as such or as `module:function`. The latter three take their
-    own options, and an environment of yours need not declare a `symmetry` here: whoever uses one
-    asks for it.
+    `ControlTask`; one of Gymnasium's MuJoCo tasks with its symmetry (`walker2d`, `ant`, …, see
+    `list_tasks`), with those of `RobotTask`; `trading`, with those of `make_trading`; any Gymnasium
+    id; or a function that returns a Gymnasium environment, as such or as `module:function`. The
+    latter three take their own options, and an environment of yours need not declare a `symmetry`
+    here: whoever uses one asks for it.
 
     >>> make("cartpole-swingup", variant="gravity", obs="state").observation_space.shape
     (5,)
@@ -114,6 +128,9 @@ def register() -> None:
     control = "nearsym.tasks.control.environment:ControlEnv"
     for name in DOMAINS:
         _register(name, entry_point=control, kwargs={"task": name})
+    for name in ROBOTS:
+        entry = "nearsym.tasks.robots.environment:RobotEnv"
+        _register(name, entry_point=entry, kwargs={"task": name})
     _register(
         CraftTask.name,
         entry_point="nearsym.tasks.craft.environment:CraftEnv",

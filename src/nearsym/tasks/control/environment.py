@@ -76,6 +76,7 @@ class ControlEnv(gym.Env):
         self._running = False
         self.symmetry = self._symmetry(domain)
         self.coordinate_places = domain.coordinate_places
+        self.followers = {"warmstart": "qvel", "control": "action"}
         self.angles = tuple(compress(self.coordinate_places, domain.angles))
         self.observation_names = () if self._pixels else tuple(name for name, _ in domain.entries)
         self.observation_space = self._observation_space(domain)

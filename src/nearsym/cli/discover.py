@@ -1,0 +1,80 @@
+"""`nearsym discover`."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearsym.cli.options import Positional
+from nearsym.errors import UsageError
+
+RECORDED = (".csv", ".npz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discover:
+    """Find the symmetries of an environment, or guess them from recorded transitions.
+
+    nearsym discover Walker2d-v5 --out symmetry.py
+    nearsym discover my_module:make_env
+    nearsym discover recorded.csv
+    """
+
+    env: Positional[str]
+    """a task, a Gymnasium id, module:factory, or a .csv or .npz file of transitions"""
+    variant: str | None = None
+    """a variant of a task, NAME or NAME=STRENGTH"""
+    samples: int = 400
+    """pairs of steps of the proof"""
+    seed: int = 0
+    """the same seed gives the same result"""
+    out: str | None = None
+    """write the declaration to this Python file"""
+
+
+def run(args: Discover) -> dict[str, Any]:
+    """What was found, as one JSON object."""
+    if Path(args.env).suffix in RECORDED:
+        return _guess(args)
+    _check_out(args)
+    from nearsym.discovery.search import discover
+    from nearsym.tasks.registry import find_task
+
+    task = find_task(args.env, **({} if args.variant is None else {"variant": args.variant}))
+    with closing(task.make_for_audit()) as env:
+        found = discover(env, samples=args.samples, seed=args.seed, progress=True)
+    if args.out is not None:
+        Path(args.out).write_text(found.declaration)
+    about = {"env": args.env, "variant": args.variant, "seed": args.seed, "out": args.out}
+    return about | found.as_json() | {"table": repr(found)}
+
+
+def show(result: dict[str, Any]) -> None:
+    """The table, and the declaration where it was not written to a file."""
+    print(result["table"])
+    if "guesses" in result:
+        return
+    if result["out"] is not None:
+        print(f"Wrote {result['out']}.")
+    elif result["elements"]:
+        print(f"\n{result['declaration']}")
+
+
+def _guess(args: Discover) -> dict[str, Any]:
+    from nearsym.discovery.recorded import guess_symmetries
+
+    for name in ("variant", "out"):
+        if getattr(args, name) is not None:
+            raise UsageError(f"`{name}` belongs to environments; {args.env} is a file.")
+    found = guess_symmetries(args.env)
+    return {"env": args.env} | found.as_json() | {"table": repr(found)}
+
+
+def _check_out(args: Discover) -> None:
+    """Refuse what could not be written, before anything is measured."""
+    if args.out is None:
+        return
+    if Path(args.out).suffix != ".py":
+        raise UsageError(f"`out` is a Python file, such as symmetry.py, got {args.out}.")
+    if not Path(args.out).absolute().parent.is_dir():
+        raise UsageError(f"`out` {args.out}: there is no such folder.")

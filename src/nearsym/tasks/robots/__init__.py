@@ -1,0 +1,1 @@
+"""Gymnasium's MuJoCo tasks with the symmetries they have, and variants that break them."""
