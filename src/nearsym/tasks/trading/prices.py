@@ -22,9 +22,9 @@ EMBEDDED = "embedded"
 """The name of the default data: the 20 US stocks that the skfolio wheel ships."""
 
 
-def is_file(data: str) -> bool:
+def is_file(data: str | Path) -> bool:
     """Whether a name of data is that of a file."""
-    return data != EMBEDDED and not data.startswith("planted:")
+    return str(data) != EMBEDDED and not str(data).startswith("planted:")
 
 
 @dataclass(frozen=True, eq=False)
