@@ -126,13 +126,15 @@ def audit_environment(
     per_episode: int = PER_EPISODE,
     longest: int | None = None,
     keep_observations: bool = False,
+    find_wrong: bool = True,
     progress: bool | Progress = False,
 ) -> EnvironmentAudit:
     """Check what an environment declares, then measure it at states that policies reach.
 
     The environment, or a wrapper around it, needs `symmetry`, `get_state`, `set_state` and
     `transform`. Episodes are cut after `longest` steps (1000 where the environment knows no end),
-    and `epsilon` is `verdict.usual_epsilon` unless it is given.
+    and `epsilon` is `verdict.usual_epsilon` unless it is given. `find_wrong=False` leaves out the
+    search for other declarations, where this one was found by such a search.
     The same seed gives the same audit.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
@@ -157,11 +159,16 @@ def audit_environment(
         progress=as_progress(progress),
     )
     check_transform(simulator, [state for state, _ in pairs.probes[:5]])
-    return _report(simulator, pairs, starts, epsilon, seed)
+    return _report(simulator, pairs, starts, epsilon, seed, find_wrong)
 
 
 def _report(
-    simulator: Simulator, pairs: Pairs, starts: list[Any], epsilon: float | None, seed: int
+    simulator: Simulator,
+    pairs: Pairs,
+    starts: list[Any],
+    epsilon: float | None,
+    seed: int,
+    find_wrong: bool,
 ) -> EnvironmentAudit:
     group, coordinates = simulator.group, simulator.coordinates
     orbit = np.array(
@@ -178,7 +185,7 @@ def _report(
     ]
     strengths = [e.strength for e in elements]
     holds = np.array([1 - s.moved_wrongly for s in strengths])
-    mistakes, notes = find_mistakes(simulator, pairs, scale, holds)
+    mistakes, notes = find_mistakes(simulator, pairs, scale, holds) if find_wrong else ([], [])
     notes += undeclared_angles(coordinates, pairs)
     epsilon = usual_epsilon(group, strengths) if epsilon is None else epsilon
     verdict, reason = decide(group, strengths, mistakes, epsilon)

@@ -21,6 +21,6 @@ def show(result: dict[str, Any]) -> None:
     header = {"name": "task", "group": "group", "variants": ["variants"], "obs": ["observations"]}
     for task in [header, *result["tasks"]]:
         obs, variants = ", ".join(task["obs"]), ", ".join(task["variants"])
-        print(f"{task['name']:<18} {task['group']:<6} {obs:<14} {variants}".rstrip())
+        print(f"{task['name']:<24} {task['group']:<6} {obs:<14} {variants}".rstrip())
     print("\nAlso any Gymnasium id, and module:factory for an environment of yours.")
     print("A variant takes a strength: --variant gravity=0.5; 0 is the original task.")

@@ -161,7 +161,9 @@ def _proved(
             kept = [element for element in kept if element.key != group[-1].key]
             continue
         env = search.declared(found)
-        audit = audit_environment(env, samples=samples, seed=seed, longest=LONGEST, progress=show)
+        audit = audit_environment(
+            env, samples=samples, seed=seed, longest=LONGEST, find_wrong=False, progress=show
+        )
         off = [
             element.key
             for element, measured in zip(found.elements[1:], audit.elements, strict=True)
