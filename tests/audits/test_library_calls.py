@@ -87,13 +87,17 @@ def test_a_policy_outside_a_stack_of_frames_is_refused():
     assert audit(env, samples=100).verdict == "exact"
 
 
-def test_silent_by_default_a_bar_if_asked_or_a_function(capfd):
+def test_silent_by_default_a_bar_if_asked_or_a_function(capfd, monkeypatch):
     quick = {"samples": 100, "longest": 5}
     silent = audit_environment(MirrorPendulum(), **quick)
     captured = capfd.readouterr()
     assert captured.out + captured.err == ""
+    asked = []
+    monkeypatch.setattr(
+        "nearsym.audits.progress.over", lambda items, what: (asked.append(what), items)[1]
+    )
     barred = audit_environment(MirrorPendulum(), progress=True, **quick)
-    assert "episodes" in capfd.readouterr().err
+    assert asked == ["episodes"]
     counted = []
 
     def count(episodes):

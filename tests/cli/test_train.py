@@ -117,7 +117,7 @@ MISTAKES = {
     ),
     "variant elsewhere": (
         ["train", "Pendulum-v1", "--variant", "gravity"],
-        "--variant belongs to the task craft and the control tasks, not to Pendulum-v1",
+        "--variant belongs to the task craft, the control tasks and the robots, not to Pendulum-v1",
     ),
     "a size between, by Gymnasium's id": (
         ["train", "nearsym/cartpole-swingup-v0", "--size", 64],

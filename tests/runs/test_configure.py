@@ -129,7 +129,11 @@ def test_threads_are_those_of_the_process():
         ("reacher-hard", {"precision": "fp16"}, "Unknown precision 'fp16'"),
         ("reacher-hard", {"device": "gpu"}, "A device is cpu or cuda"),
         ("reacher-hard", {"sise": 51}, "Unknown option of reacher-hard 'sise'. Did you mean"),
-        ("trading", {"variant": "gravity"}, "`variant` belongs to .*the control tasks, not to"),
+        (
+            "trading",
+            {"variant": "gravity"},
+            "`variant` belongs to .*and the robots, not",
+        ),
         ("reacher-hard", {"model": "exact", "network": {"filters": 2}}, "`filters` belongs to the"),
         (
             "reacher-hard",

@@ -27,11 +27,9 @@ ALL_BUT_SIT = [*MODELS, "rpp", *TAUGHT]
 ALL_MODELS = [*ALL_BUT_SIT, "sit"]
 TILTS = [f"tilt={degrees}" for degrees in range(0, 91, 15)]
 TAUS = [0.005, 0.009, 0.01, 0.02]
-WORLDS = {
-    ACROBOT: ["original", "repeat_action", "gravity", "reflect_action"],
-    CARTPOLE: ["original", "repeat_action", "gravity", "reflect_action"],
-    CUP: ["original", "repeat_action", "gravity", "reflect_action"],
-    REACHER: ["original", "repeat_action", "reflect_action"],
+VARIANTS = ["original", "repeat_action", "gravity", "reflect_action"]
+WORLDS = dict.fromkeys((ACROBOT, CARTPOLE, CUP), VARIANTS) | {
+    REACHER: ["original", "repeat_action", "reflect_action"]
 }
 """The paper's; it names acrobot's reflect_action in its results and does not define it."""
 TABLE_1 = {

@@ -72,11 +72,23 @@ def has_episodes(value: Any) -> bool:
 
 
 def is_portfolio(value: Any) -> bool:
-    """Whether it is a row of figures: a name, and means."""
+    """Whether it is a row of figures: a name, means, and how probable it is by chance."""
+    others = ("name", "runs", "chance")
     return (
         isinstance(value, dict)
         and is_text(value.get("name"))
-        and all(_is_figure(entry) for name, entry in value.items() if name not in ("name", "runs"))
+        and table_of(table_of(is_number))(value.get("chance", {}))
+        and all(_is_figure(entry) for name, entry in value.items() if name not in others)
+    )
+
+
+def is_null(value: Any) -> bool:
+    """Whether it is a kind of chance: its row, and the figures of every draw."""
+    return (
+        isinstance(value, dict)
+        and is_portfolio(value.get("row"))
+        and all(array_of(1, 2)(drawn) for name, drawn in value.items() if name != "row")
+        and bool(value.get("final_value"))
     )
 
 
@@ -112,6 +124,12 @@ DETAILS: dict[str, tuple[Test, str]] = {
     "random": (is_portfolio, "a portfolio"),
     "value": (array_of(2, 2), "numbers [episode][day]"),
     "costs": (array_of(2, 2), "numbers [episode][day]"),
+    "turnover": (array_of(2, 2), "numbers [episode][day]"),
+    "exposure": (array_of(2, 2), "numbers [episode][day]"),
+    "weights": (array_of(2, 2), "numbers [day][ticker]"),
+    "tickers": (list_of(is_text), "a list of texts"),
+    "baselines": (table_of(array_of(1, 1)), "an object of numbers [day]"),
+    "null": (table_of(is_null), "an object of kinds of chance"),
     "dates": (list_of(is_text), "a list of texts"),
     "epsilon": (or_none(is_number), "a number"),
 }

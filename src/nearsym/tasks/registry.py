@@ -212,7 +212,7 @@ def refuse_foreign(name: str, options: Iterable[str]) -> None:
 def _unknown_option(option: str, name: str, known: tuple[str, ...]) -> UsageError:
     owners = [label for label, kind in _LABELS.items() if option in options_of(kind)]
     if owners:
-        return UsageError(f"`{option}` belongs to {' and '.join(owners)}, not to {name}.")
+        return UsageError(f"`{option}` belongs to {_listed(owners)}, not to {name}.")
     return unknown_name(f"option of {name}", option, known)
 
 
@@ -230,3 +230,8 @@ def _checked_factory(task: Any) -> Factory:
 
 
 register()
+
+
+def _listed(names: list[str]) -> str:
+    """a, b and c."""
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])

@@ -64,7 +64,7 @@ def refuse_linked_folder(folder: Path) -> None:
 def _refuse_unless(path: Path, kind: int, wanted: str) -> None:
     try:
         found = stat.S_IFMT(os.lstat(path).st_mode)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # whoever makes it will say what is wrong
         return
     if found != kind:
         what = _KINDS.get(found, "something else")
