@@ -180,7 +180,7 @@ def test_a_run_where_states_cannot_be_set(own, tmp_path, capsys):
     assert run([*asked, "3"]) == 2
     assert "must be at least 100, got 3" in capsys.readouterr().err
     assert run([*asked, "100", "--variant", "gravity"]) == 2
-    assert "--variant belongs to the task craft and the control tasks" in capsys.readouterr().err
+    assert "--variant belongs to the task craft, the control tasks" in capsys.readouterr().err
 
 
 def test_a_policy_brings_its_own_steps(trained, capsys):
