@@ -143,7 +143,7 @@ def test_ctrl_c_while_the_package_itself_is_imported(module, started_as):
 
 def test_ctrl_c_while_a_script_imports_the_package_is_the_scripts_own():
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTING, "gymnasium", "/home/me/script.py"],
+        [sys.executable, "-c", IMPORTING, "gymnasium", "elsewhere/script.py"],
         capture_output=True,
         text=True,
         timeout=120,
