@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from nearsym.errors import UsageError
 from nearsym.studies.execute import run_study
 from nearsym.studies.pool import saved_frames
+from nearsym.studies.preview import preview
 from nearsym.studies.results import read_results
 from nearsym.studies.study import Evaluation
 from nearsym.training.loop import Interrupted
@@ -68,6 +70,33 @@ def test_studies_share_runs(whole, study, place):
     assert [run.evaluations for run in found.results] == [{}, {}]
     assert {run.key for run in found.results} <= {run.key for run in whole.results}
     assert trained(place / "pool") == before
+
+
+def test_known_results_are_taken_as_they_are(whole, study, tmp_path):
+    marked = [replace(run, seconds=1e6) for run in whole.results]
+    found = run_study(study(), out=tmp_path, known=marked, cluster="nowhere")  # nothing to make
+    assert found.results == marked
+    written = read_results(found.folder / "results.jsonl")
+    assert written == sorted(marked, key=lambda run: (run.model, run.seed))
+    assert [run.state for run in preview(study(), out=tmp_path, known=marked)] == ["done"] * 4
+
+
+@pytest.mark.parametrize(
+    ("of_study", "of_result"),
+    [
+        ({"frames": 900}, {}),  # longer than what is known
+        ({"frames": 500}, {}),  # shorter: its best checkpoint may have been another
+        ({"evaluation": Evaluation(episodes=3)}, {}),
+        ({"network__hidden": 24}, {}),
+        ({}, {"evaluations": {}}),
+        ({}, {"frames": [], "returns": []}),
+        ({}, {"key": "0" * 16}),
+    ],
+)
+def test_results_of_something_else_are_not_taken(whole, study, tmp_path, of_study, of_result):
+    known = [replace(run, **of_result) for run in whole.results]
+    expected = preview(study(**of_study), out=tmp_path, known=known)
+    assert [run.state for run in expected] == ["new"] * 4
 
 
 def test_no_worker_outlives_a_study(whole):
@@ -158,7 +187,7 @@ def test_stopping_saves_what_runs(study, tmp_path):
         run_study(study(), out=tmp_path, workers=1, stop_requested=asked)
     assert multiprocessing.active_children() == []
     assert (tmp_path / "mine-smoke" / "results.jsonl").exists()
-    assert saved_frames(next(tmp_path.glob("pool/craft*"))) > 150
+    assert saved_frames(next(tmp_path.glob("pool/craft*"))) >= 150
 
 
 FILE = """

@@ -45,6 +45,8 @@ class Study:
     """so many seeds in every grid (default: the study's)"""
     out: str = "studies"
     """folder of all studies; with --cluster, on storage that all machines see"""
+    known: str | None = None
+    """results that there are already, a .jsonl file or a folder of them: such runs are not made"""
     dry_run: bool = False
     """list the runs, what there is already, and what the rest will take; run nothing"""
     trust_task: bool = False
@@ -98,6 +100,7 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
             workers=args.workers,
             cluster=args.cluster,
             gpus=args.gpus,
+            known=_known(args),
             progress=True,
             stop_requested=stop_requested,
         )
@@ -106,6 +109,12 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
     result = {"study": study.name, "scale": study.scale, "runs": counts, "failures": failures}
     result |= {"tables": {}, "claims": [], "core_hours": found.core_hours}
     return result | {"halted": found.halted, "out": str(found.folder)} | _outcome(study, found)
+
+
+def _known(args: Study) -> list[Any]:
+    from nearsym.studies.report.page import read_sources
+
+    return [] if args.known is None else read_sources([args.known])
 
 
 def _outcome(study: Any, found: Any) -> dict[str, Any]:
@@ -122,7 +131,7 @@ def _preview(args: Study, study: Any) -> dict[str, Any]:
 
     from nearsym.studies.preview import preview
 
-    expected = preview(study, out=args.out, device_here=args.cluster is None)
+    expected = preview(study, out=args.out, known=_known(args), device_here=args.cluster is None)
     done = sum(one.state == "done" for one in expected)
     counts = {"total": len(expected), "done": done, "failed": 0}
     left = sum(one.seconds for one in expected) / 3600

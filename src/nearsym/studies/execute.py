@@ -11,7 +11,7 @@ Calling it again goes on where it stopped; what is finished is not repeated.
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
@@ -25,6 +25,7 @@ from nearsym.runs.train import StopRequested, never
 from nearsym.studies.display import Quiet, Watcher, watcher_for
 from nearsym.studies.job import Job, work
 from nearsym.studies.kept import counted
+from nearsym.studies.known import known_results
 from nearsym.studies.plan import Planned, plan
 from nearsym.studies.pool import place_of
 from nearsym.studies.results import RunResult, read_results, write_results
@@ -77,6 +78,7 @@ def run_study(
     cluster: str | None = None,
     gpus: float = 0.0,
     retries: int = RETRIES,
+    known: Sequence[RunResult] = (),
     progress: bool = False,
     stop_requested: StopRequested = never,
 ) -> StudyOutcome:
@@ -85,7 +87,8 @@ def run_study(
     `workers` processes make them, by default one for each core. With `cluster` ('auto' or an
     address) they are tasks of Ray, each with one CPU and so many `gpus`, and `out` has to be on
     storage that all machines see. A run that dies is resumed, up to `retries` times in a row
-    without a new checkpoint. `progress=True` shows on standard error how far they are. Where
+    without a new checkpoint. Runs whose results are among the `known` ones are not made: their
+    results are taken as they are. `progress=True` shows on standard error how far they are. Where
     `stop_requested` says yes, all runs save themselves and `Interrupted` is raised; the same call
     goes on.
 
@@ -111,9 +114,11 @@ def run_study(
         if not study.trains:
             return _only_counted(study, folder, planned)
         atomic.make_place(place / "pool", "out")
-        entries = [_entry(job) for job in jobs_of(study, planned, place)]
+        jobs = jobs_of(study, planned, place)
+        given = known_results(jobs, known)
+        entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
-        collected = _Collected(folder, schedule)
+        collected = _Collected(folder, schedule, given)
         if schedule.count("waiting"):
             with (
                 _executor(folder, workers, cluster, gpus) as executor,

@@ -1,14 +1,17 @@
 """What a study would do: which runs, what there is of them already, what the rest will take."""
 
+from collections.abc import Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 from nearsym.studies.execute import jobs_of
 from nearsym.studies.job import Job
+from nearsym.studies.known import known_results
 from nearsym.studies.plan import plan
 from nearsym.studies.pool import State
 from nearsym.studies.rates import Rates, measured_rates
+from nearsym.studies.results import RunResult
 from nearsym.studies.study import Study
 
 
@@ -28,7 +31,11 @@ class Expected(NamedTuple):
 
 
 def preview(
-    study: Study, *, out: str | PathLike[str] = "studies", device_here: bool = True
+    study: Study,
+    *,
+    out: str | PathLike[str] = "studies",
+    known: Sequence[RunResult] = (),
+    device_here: bool = True,
 ) -> list[Expected]:
     """Every run of a study, checked as if it were to start; nothing is written.
 
@@ -43,11 +50,13 @@ def preview(
     planned = plan(study, device_here=device_here)
     rates = measured_rates(place / "pool")
     jobs = jobs_of(study, planned, place) if study.trains else []
-    return [_expected(job, rates) for job in jobs]
+    given = known_results(jobs, known)
+    return [_expected(job, rates, given) for job in jobs]
 
 
-def _expected(job: Job, rates: Rates) -> Expected:
-    state, frames = job.place.state(job.evaluation), job.place.frames
+def _expected(job: Job, rates: Rates, given: Collection[str]) -> Expected:
+    state: State = "done" if job.name in given else job.place.state(job.evaluation)
+    frames = job.place.frames
     stands_at = frames if state in ("done", "trained") else job.place.stands_at()
     rate = rates.rate(job.config)
     seconds = (frames - stands_at) / rate.frames_per_second

@@ -80,6 +80,10 @@ class Grid:
             found = dict(zip(slowest, values, strict=True))
             yield {name: found[name] for name in self.axes}
 
+    def round_of(self, values: Mapping[str, Any]) -> int:
+        """Which of the seeds a cell has, counted from 0."""
+        return self.axes["seed"].index(values["seed"]) if "seed" in self.axes else 0
+
     def __len__(self) -> int:
         count = 1
         for values in self.axes.values():
@@ -178,7 +182,7 @@ class Study:
     scale: str = "laptop"
     """smoke, laptop or paper"""
     grids: tuple[Grid, ...]
-    """Runs are started in the order of the grids."""
+    """Runs are started in the order of the grids, the first seeds of all of them first."""
     evaluation: Evaluation = field(default_factory=Evaluation)
     trains: bool = True
     """Without training, only networks are built and counted."""
@@ -205,7 +209,9 @@ class Study:
     def cells(self) -> tuple[Cell, ...]:
         """All cells of all grids, in the order in which they are run."""
         hidden = frozenset(name for name in known_axes() if self._tells_nothing(name))
-        return tuple(Cell(values, hidden) for grid in self.grids for values in grid)
+        ranked = [(grid.round_of(values), values) for grid in self.grids for values in grid]
+        ranked.sort(key=lambda pair: pair[0])  # stable: grids keep their order
+        return tuple(Cell(values, hidden) for _, values in ranked)
 
     def _tells_nothing(self, axis: str) -> bool:
         values = [grid.axes.get(axis) for grid in self.grids]
