@@ -17,10 +17,11 @@ def known_results(jobs: Iterable[Job], results: Sequence[RunResult]) -> dict[str
     by_key: dict[str, list[RunResult]] = {}
     for result in results:
         by_key.setdefault(result.key, []).append(result)
-    found = {}
+    found: dict[str, RunResult] = {}
     for job in jobs:
         fitting = [one for one in by_key.get(digest(job.config), ()) if answers(one, job)]
-        found |= {job.name: fitting[0]} if fitting else {}
+        if fitting:
+            found[job.name] = fitting[0]
     return found
 
 
