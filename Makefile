@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One torch thread for each test process; two processes fill two cores.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow check docs wheel-check audit-dependencies format install gl clean
+.PHONY: demo test test-slow test-outside check docs wheel-check audit-dependencies format install gl clean
 
 demo: install  ## train three agents in a partly symmetric world and draw what they learned
 	$(BIN)/python examples/demo
@@ -13,8 +13,12 @@ demo: install  ## train three agents in a partly symmetric world and draw what t
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test-slow: install  ## kills, soaks, fuzzing, a Ray cluster, a browser: about an hour
+test-slow: install  ## kills, soaks, fuzzing: about an hour
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
+
+test-outside: install  ## studies on a Ray cluster, the report in Chromium, which is installed if we may
+	sh scripts/install_chromium.sh
+	$(TEST_ENV) $(BIN)/python -m pytest -q -m outside tests/studies
 
 check: install  ## format, lint, types, import contract, then the tests
 	$(BIN)/ruff format --check .

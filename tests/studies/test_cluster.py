@@ -12,7 +12,7 @@ from nearsym.studies.execute import run_study
 from nearsym.training.loop import Interrupted
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
-needs_ray = [pytest.mark.slow, pytest.mark.skipif(not HAS_RAY, reason="needs the extra cluster")]
+needs_ray = [pytest.mark.outside, pytest.mark.skipif(not HAS_RAY, reason="needs the extra cluster")]
 # Ray's own threads and sockets warn when a machine is killed.
 needs_ray += [pytest.mark.filterwarnings("ignore")]
 HEALTH = {

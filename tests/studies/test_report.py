@@ -250,7 +250,7 @@ def opened(browser, tmp_path):
 ROWS = "[...document.querySelectorAll('#runs table tbody tr')].map(r => r.cells[{}].textContent)"
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_it_opens_in_a_browser_without_complaints(opened):
     page = opened(study())
     assert page.run("document.querySelectorAll('figure svg').length") > 5
@@ -258,7 +258,7 @@ def test_it_opens_in_a_browser_without_complaints(opened):
     assert page.complaints == []
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_tables_sort(opened):
     page = opened(study())
     header = "#runs th:nth-child(2) button"
@@ -280,7 +280,7 @@ def test_tables_sort(opened):
     assert page.complaints == []
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_a_legend_click_hides_a_line_everywhere(opened):
     page = opened(study())
     count = "document.querySelectorAll(\"g.line[data-name='exact']\").length"
@@ -295,7 +295,7 @@ def test_a_legend_click_hides_a_line_everywhere(opened):
     assert page.run(count) == shown
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_hovering_tells_the_numbers(opened):
     runs = study()
     page = opened(runs)
@@ -313,7 +313,7 @@ def test_hovering_tells_the_numbers(opened):
     assert page.run("document.querySelector('#curves .tip').hidden")
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark(opened, scheme):
     page = opened(study(), scheme=scheme)
@@ -322,7 +322,7 @@ def test_light_and_dark(opened, scheme):
     assert (brightness > 600) == (scheme == "light")
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_on_a_phone_nothing_sticks_out(opened):
     page = opened(study(), width=390, height=800)
     assert page.run("document.documentElement.scrollWidth") == 390
@@ -331,14 +331,14 @@ def test_on_a_phone_nothing_sticks_out(opened):
     assert size == "12px"
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_it_prints(opened, tmp_path):
     page = opened(study(), scheme="dark")
     page.print(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_names_from_files_run_nothing(opened):
     page = opened(nasty())
     page.click("#curves .legend button")
@@ -347,7 +347,7 @@ def test_names_from_files_run_nothing(opened):
     assert page.complaints == []
 
 
-@pytest.mark.slow
+@pytest.mark.outside
 def test_a_script_that_got_in_would_not_run(browser, tmp_path):
     """The page's own policy is a second wall; this also shows that complaints are heard."""
     text, _ = build_page(study(), "A study")
