@@ -1,7 +1,8 @@
 """Fill the tables and figures of docs/evidence.md from docs/results/*.jsonl.
 
     python scripts/evidence.py                              what the page shows, from what is there
-    python scripts/evidence.py keep NAME results.jsonl      first put results of a study there
+    python scripts/evidence.py keep NAME results.jsonl      first put results of a study there,
+                                                            beside those that NAME has already
 
 Results are kept with five digits and the ε that audits have measured.
 """
@@ -16,6 +17,7 @@ from nearsym.studies.charts.all import charts_of
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import draw_charts
 from nearsym.studies.results import RunResult, read_results, write_results
+from nearsym.studies.selection import unique
 from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.verdicts import verdicts
@@ -42,8 +44,10 @@ def filled(page: str, results: list[RunResult]) -> str:
 
 def keep(name: str, source: Path) -> None:
     """Put results into the docs, rounded."""
-    runs = [_rounded(run) for run in with_epsilons(read_results(source))]
-    write_results(DOCS / "results" / f"{name}.jsonl", runs)
+    target = DOCS / "results" / f"{name}.jsonl"
+    new = [_rounded(run) for run in with_epsilons(read_results(source))]
+    before = read_results(target) if target.exists() else []
+    write_results(target, unique([*new, *before]))
 
 
 def _rounded(run: RunResult) -> RunResult:

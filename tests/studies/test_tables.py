@@ -10,7 +10,7 @@ from nearsym.studies.claims.judge import judge
 from nearsym.studies.paper import Printed
 from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
 from nearsym.studies.tables.all import OF_STUDIES, TABLES, tables_of
-from nearsym.studies.tables.costs import parameters, wall_clock, what_was_run
+from nearsym.studies.tables.costs import parameters, spent, wall_clock, what_was_run
 from nearsym.studies.tables.regrets import aggregates, regrets, strengths
 from nearsym.studies.tables.returns import (
     areas,
@@ -277,6 +277,20 @@ def test_maps_over_strength(monkeypatch):
     assert rows[0]["ε"] == 0 < rows[1]["ε"] < rows[2]["ε"]
     same(rows[1]["exact"], direct(runs[12:24], "exact", last_three))
     assert "regret of approx" in rows[0]
+
+
+def test_hours_by_task_are_those_of_all_runs():
+    runs = [
+        *random_runs(("none", "exact"), seeds=3, variant="gravity", seconds=1800.0),
+        *random_runs(("none", "exact"), seeds=3, seconds=1800.0),
+        *random_runs(("approx",), seeds=1, seconds=3600.0),
+    ]
+    (row,) = spent(runs)[0].as_json()
+    assert row["worlds"] == 2
+    assert row["models"] == "none, exact, approx"
+    assert row["seeds"] == "1 to 3"
+    assert row["runs"] == 13
+    assert row["hours"] == pytest.approx(7)
 
 
 def test_what_was_run_and_what_it_cost():

@@ -39,7 +39,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "weights": ("Relaxed weights", ("weights",), ("spread",)),
     "settings": ("Settings", (), ("rpp-tau", "settings")),
     "all": ("All worlds together", (), ("aggregates",)),
-    "time": ("Time and size", ("wall-clock",), ("wall-clock", "parameters")),
+    "time": ("Time and size", ("wall-clock",), ("wall-clock", "parameters", "spent")),
 }
 """Title, charts and tables of each part of the page."""
 
@@ -59,6 +59,7 @@ TITLES = {
     "improvement": "Probability of improvement",
     "wall-clock": "Time per frame",
     "time to return": "Time to a given return",
+    "spent": "Hours of each task",
     "trading": "Portfolios",
     "months": "Monthly returns",
     "planted": "How much of a planted signal is found",

@@ -6,7 +6,7 @@ from nearsym.errors import unknown_name
 from nearsym.studies.planted import planted_table
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import unique
-from nearsym.studies.tables.costs import parameters, tasks, wall_clock, what_was_run
+from nearsym.studies.tables.costs import parameters, spent, tasks, wall_clock, what_was_run
 from nearsym.studies.tables.regrets import aggregates, regrets, strengths
 from nearsym.studies.tables.returns import (
     areas,
@@ -24,6 +24,7 @@ from nearsym.studies.tables.trading import months, trading
 
 TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "runs": what_was_run,
+    "spent": spent,
     "final": final,
     "noise": shares,
     "noise-trained": noise_trained,

@@ -6,7 +6,7 @@ import numpy as np
 
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed, seconds_per_frame, seconds_to
-from nearsym.studies.selection import by_arm, by_world, plain
+from nearsym.studies.selection import World, by_arm, by_world, model_order, plain
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.returns import of_one_length
 from nearsym.studies.tables.table import Cell, Table, tabled
@@ -27,6 +27,32 @@ def what_was_run(results: list[RunResult]) -> list[Table]:
             row |= {"frames": max((run.frames[-1] for run in some if run.frames), default=0)}
             rows.append(row | {"hours": sum(run.seconds for run in some) / 3600})
     return tabled("runs", "What was run; hours are those of training, all seeds together.", rows)
+
+
+def spent(results: list[RunResult]) -> list[Table]:
+    """The hours of each task, in one row."""
+    found: dict[tuple[str, str], dict[World, list[RunResult]]] = {}
+    for world, runs in by_world(run for run in results if run.seconds).items():
+        found.setdefault((world.task, str(world.scale)), {})[world] = runs
+    rows = [_spent(task, scale, worlds) for (task, scale), worlds in found.items()]
+    return tabled("spent", "Runs of each task, and the core-hours that training them took.", rows)
+
+
+def _spent(task: str, scale: str, worlds: dict[World, list[RunResult]]) -> dict[str, Cell]:
+    every = [run for runs in worlds.values() for run in runs]
+    counts = {
+        len({r.seed for r in some}) for runs in worlds.values() for some in by_arm(runs).values()
+    }
+    models = sorted({run.model for run in every}, key=model_order)
+    return {
+        "task": task,
+        "scale": scale,
+        "worlds": len(worlds),
+        "models": ", ".join(models),
+        "seeds": " to ".join(map(str, sorted({min(counts), max(counts)}))),
+        "runs": len(every),
+        "hours": sum(run.seconds for run in every) / 3600,
+    }
 
 
 def parameters(results: list[RunResult]) -> list[Table]:
