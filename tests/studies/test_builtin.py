@@ -5,9 +5,10 @@ import pytest
 from nearsym.errors import UsageError
 from nearsym.networks.kit import MODELS
 from nearsym.runs.identity import digest
-from nearsym.studies.builtin import FIRST_SEED, STUDIES, WORLDS, builtin_study
+from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.plan import plan
 from nearsym.studies.study import SCALES
+from nearsym.studies.worlds import FIRST_SEED, WORLDS
 
 NAMES = "curves final noise noise-trained weights rpp-tau tasks trading planted parameters"
 
@@ -17,7 +18,7 @@ def keys(name, scale):
 
 
 def test_the_names():
-    assert list(STUDIES) == [*NAMES.split(), "wall-clock", "regret"]
+    assert list(STUDIES) == [*NAMES.split(), "wall-clock", "regret", "stay-put"]
     with pytest.raises(UsageError, match=r"Unknown study 'curvs'\. Did you mean 'curves'\?"):
         builtin_study("curvs")
     with pytest.raises(UsageError, match="Unknown scale 'huge'"):

@@ -22,7 +22,7 @@ class Study:
     nearsym study my_study.toml --dry-run
 
     Built in: curves, final, noise, noise-trained, weights, rpp-tau, tasks,
-    trading, planted, parameters, wall-clock, regret.
+    trading, planted, parameters, wall-clock, regret, stay-put.
 
     It may be stopped at any time; the same command goes on. Studies in one
     folder share their runs.

@@ -58,6 +58,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "parameters": ("parameters",),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "aggregates", "end", "settings"),
+    "stay-put": ("settings", "end", "spread"),
 }
 """What the built-in studies tabulate; one's own gets every table that there is."""
 
