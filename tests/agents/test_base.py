@@ -16,7 +16,7 @@ def test_the_target_follows_a_fraction(make_agent):
         for weight in critic.parameters():
             weight.add_(1.0)
     before = [weight.clone() for weight in target.parameters()]
-    agent.follow_critic()
+    agent.end_update()
     for old, new, goal in zip(before, target.parameters(), critic.parameters(), strict=True):
         assert torch.allclose(new, 0.9 * old + 0.1 * goal)
 
@@ -48,7 +48,7 @@ def test_relaxed_weights_are_drawn_together(make_agent):
         for weight in weights:
             weight[..., 0] += 1.0
     before = [w.clone() for w in weights]
-    agent.follow_critic()
+    agent.end_update()
     assert weights
     for old, new in zip(before, weights, strict=True):
         mean = old.mean(-1, keepdim=True)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nearsym.agents.adam import Adam, minimise
+from nearsym.agents.average import AveragedNetworks
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
 from nearsym.errors import UsageError
@@ -123,6 +124,9 @@ class LearnerConfig(Protocol):
     @property
     def target_tau(self) -> float: ...
 
+    @property
+    def policy_average(self) -> float: ...
+
 
 Config = TypeVar("Config", bound=LearnerConfig)
 
@@ -154,6 +158,8 @@ class Learner(Generic[Config]):
         # Listed once: looking them up takes longer than moving the weights of a small network.
         self._followed: list[Tensor] = list(networks.critic.parameters())
         self._followers: list[Tensor] = list(self.target_critic.parameters())
+        rate = config.policy_average
+        self.averaged = AveragedNetworks(networks.parts, rate) if rate else None
         self.optimisers = {
             name: adam(config.learning_rate, module, networks.relaxed_rate)
             for name, module in networks.parts.items()
@@ -177,6 +183,12 @@ class Learner(Generic[Config]):
     def encode(self, obs: Tensor) -> Tensor:
         """Features of a batch of observations, where and how this learner computes."""
         return self.compute.encode(self.networks.encoder, obs.to(self.compute.device))
+
+    def played(self, obs: Tensor) -> Any:
+        """What the actor that is evaluated says of observations: the averaged one if there is."""
+        parts = self.networks.parts if self.averaged is None else self.averaged.parts
+        features = self.compute.encode(parts["encoder"], obs.to(self.compute.device))
+        return parts["actor"](features)
 
     def fit_critic(self, features: Tensor, action: Tensor, target: Tensor) -> dict[str, Tensor]:
         """One gradient step of critic and encoder towards the targets; returns named scalars."""
@@ -202,32 +214,44 @@ class Learner(Generic[Config]):
         return strength * difference.square().sum(-1).mean()
 
     @torch.no_grad()
-    def follow_critic(self) -> None:
-        """Move the target critic a fraction `target_tau` towards the critic, and relaxed weights
-        that are to stay together towards their means."""
+    def end_update(self) -> None:
+        """Move the target critic a fraction `target_tau` towards the critic, relaxed weights that
+        are to stay together towards their means, and the average of all weights."""
         torch._foreach_lerp_(self._followers, self._followed, self.config.target_tau)
         for w in self._drawn_together:
             w.lerp_(w.mean(-1, keepdim=True), self.networks.relaxed_decay)
+        if self.averaged is not None:
+            self.averaged.follow()
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""
         state = {name: module.state_dict() for name, module in self._modules().items()}
         optimisers = {k: o.state_dict() for k, o in self.optimisers.items() if o is not None}
-        return state | {"optimisers": optimisers, "generator": self.generator.get_state()}
+        averaged = {} if self.averaged is None else {"averaged": self.averaged.state_dict()}
+        shared = {"optimisers": optimisers, "generator": self.generator.get_state()}
+        return state | shared | averaged
 
     def load_weights(self, state: dict[str, Any]) -> None:
-        """The networks of a state: enough to act, on any device."""
-        for name, module in self._modules().items():
-            check_fits(name, module, state[name])
-            module.load_state_dict(state[name])
+        """The networks of a state as they are played: enough to act, on any device."""
+        self._load_networks(state)
+        if self.averaged is not None:
+            for name, part in self.averaged.parts.items():
+                self.networks.parts[name].load_state_dict(part.state_dict())
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Everything in a state that `state_dict` gave: training goes on bit for bit."""
-        self.load_weights(state)
+        self._load_networks(state)
         for name, optimiser in self.optimisers.items():
             if optimiser is not None:
                 optimiser.load_state_dict(state["optimisers"][name])
         self.generator.set_state(state["generator"])
+
+    def _load_networks(self, state: dict[str, Any]) -> None:
+        for name, module in self._modules().items():
+            check_fits(name, module, state[name])
+            module.load_state_dict(state[name])
+        if self.averaged is not None:
+            self.averaged.load_state_dict(state["averaged"])
 
     def _modules(self) -> dict[str, nn.Module]:
         return self.networks.parts | {"target_critic": self.target_critic}

@@ -41,6 +41,9 @@ class DrQV2Config:
     saturation_penalty: float = 0.0
     """Strength of a penalty on the squared action before its tanh. 0 in the paper; the laptop
     preset uses it, since the published settings can saturate early and stay so."""
+    policy_average: float = 0.0
+    """Play a moving average of the weights, which moves so far to them in an update; 0 plays the
+    weights as they are, as the paper does."""
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
@@ -80,7 +83,7 @@ class DrQV2(Learner[DrQV2Config]):
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """Mean actions for a batch of observations, or with the final exploration noise."""
-        mean = self._mean(self.encode(torch.from_numpy(obs)))
+        mean = torch.tanh(self.played(torch.from_numpy(obs)))
         if sample:
             noise = normal_like(mean, self.generator)
             mean = truncated_normal_sample(mean, self.config.std_end, noise)
@@ -99,7 +102,7 @@ class DrQV2(Learner[DrQV2Config]):
         features = self.encode(obs)
         metrics = self._update_critic(features, batch, std)
         metrics |= self._update_actor(obs, features.detach(), std)
-        self.follow_critic()
+        self.end_update()
         return metrics
 
     def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:

@@ -35,6 +35,9 @@ class SACConfig:
     """α, the weight of entropy: its first value, or the fixed one."""
     learn_temperature: bool = True
     """Move α so that the policy's entropy approaches −(action size)."""
+    policy_average: float = 0.0
+    """Play a moving average of the weights, which moves so far to them in an update; 0 plays the
+    weights as they are."""
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:
@@ -82,16 +85,15 @@ class SAC(Learner[SACConfig]):
         """An action drawn from the policy; uniform at the very start."""
         if step < self.config.random_steps:
             return uniform_action(self.networks.action_size, self.generator)
-        return self.policy(obs[None], sample=True)[0]
+        features = self.encode(torch.from_numpy(obs[None]))
+        return self._sample(*self.networks.actor(features))[0][0].cpu().numpy()
 
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """Mean actions for a batch of observations, or drawn from the policy."""
-        mean, log_std = self._policy(torch.from_numpy(obs))
-        if sample:
-            noise = normal_like(mean, self.generator)
-            return squashed_normal_sample(mean, log_std, noise)[0].cpu().numpy()
-        return torch.tanh(mean).cpu().numpy()
+        mean, log_std = self.played(torch.from_numpy(obs))
+        action = self._sample(mean, log_std)[0] if sample else torch.tanh(mean)
+        return action.cpu().numpy()
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
@@ -99,13 +101,13 @@ class SAC(Learner[SACConfig]):
         features = self.encode(batch.obs)
         metrics = self._update_critic(features, batch)
         metrics |= self._update_actor(batch.obs, features.detach())
-        self.follow_critic()
+        self.end_update()
         return metrics
 
     def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
         with torch.no_grad():
             next_features = self.encode(batch.next_obs)
-            next_action, log_prob = self._sample(next_features)
+            next_action, log_prob = self._sample(*self.networks.actor(next_features))
             next_q = self.target_critic(next_features, next_action)
             soft_q = next_q - self.temperature * log_prob
             target = clipped_double_q_target(batch.reward, batch.discount, soft_q)
@@ -114,7 +116,7 @@ class SAC(Learner[SACConfig]):
 
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
         mean, log_std = self.networks.actor(features)
-        action, log_prob = squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
+        action, log_prob = self._sample(mean, log_std)
         q = self.networks.critic(features, action).amin(dim=0)
         loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
         loss = loss + self.mirror_loss(obs, torch.tanh(mean), self._mean)
@@ -142,17 +144,13 @@ class SAC(Learner[SACConfig]):
     def _mean(self, features: Tensor) -> Tensor:
         return torch.tanh(self.networks.actor(features)[0])
 
-    def _policy(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        return self.networks.actor(self.encode(obs))
-
-    def _sample(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        mean, log_std = self.networks.actor(features)
+    def _sample(self, mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:
         return squashed_normal_sample(mean, log_std, normal_like(mean, self.generator))
 
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
-    def load_weights(self, state: dict[str, Any]) -> None:
-        super().load_weights(state)
+    def _load_networks(self, state: dict[str, Any]) -> None:
+        super()._load_networks(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])

@@ -11,6 +11,7 @@ UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("traini
 
 LATER = {
     ("", "compile"): False,
+    ("algorithm", "policy_average"): 0.0,
     ("network", "relaxed_rate"): 1.0,
     ("network", "relaxed_decay"): 0.0,
     ("network", "window_heads"): "plain",

@@ -15,6 +15,7 @@ LIMITS: dict[str, dict[str, tuple[float, float]]] = {
     "algorithm": {
         "learning_rate": (0.0, 10.0),
         "target_tau": (0.0, 1.0),
+        "policy_average": (0.0, 1.0),
         "random_steps": (0, MANY),
         "temperature": (0.0, 1e6),
         "std_start": (0.0, 100.0),
@@ -44,7 +45,7 @@ LIMITS: dict[str, dict[str, tuple[float, float]]] = {
 """The smallest and largest value by section and name; those of `training` stand with it."""
 LARGEST_SEED = 2**63 - 1
 THREADS = (1, 1024)
-_COPIES = 5  # of a weight: itself, its gradient, two moments, its target
+_COPIES = 6  # of a weight: itself, its gradient, two moments, its target, its average
 
 
 def check_sections(**sections: Any) -> None:
