@@ -50,9 +50,14 @@ class StopAt:
         return self.left < 0
 
 
+def averaging(config, rate):
+    return replace(config, algorithm=replace(config.algorithm, policy_average=rate))
+
+
+@pytest.mark.parametrize("average", [0.0, 0.01])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_repeats_and_resumes_bit_for_bit(kind, small, tmp_path):
-    config = small(*KINDS[kind])
+def test_a_run_repeats_and_resumes_bit_for_bit(kind, average, small, tmp_path):
+    config = averaging(small(*KINDS[kind]), average)
     whole = start_run(config, tmp_path / "whole")
     with pytest.raises(Interrupted, match=r"Stopped and saved at frame \d+\."):
         start_run(config, tmp_path / "cut", stop_requested=StopAt(42))
@@ -144,8 +149,9 @@ def test_a_bad_number_stops_the_run_by_name(what, small, tmp_path):
     assert reopened(tmp_path / "run").load_agent("last") is not None
 
 
-def test_evaluations_play_the_mean_policy_from_the_same_starts(small, tmp_path):
-    config = small(eval_episodes=3)
+@pytest.mark.parametrize("average", [0.0, 0.01])
+def test_evaluations_play_the_mean_policy_from_the_same_starts(average, small, tmp_path):
+    config = averaging(small(eval_episodes=3), average)
     run = start_run(config, tmp_path / "run")
     agent, env = run.load_agent("last"), run.task.make("validation")
     first = seeds_of(config.seed)["evaluation"]

@@ -8,12 +8,16 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from nearsym.benchmarks.loop import LoopTimes
-from nearsym.benchmarks.published import published_update
-from nearsym.benchmarks.timing import most_row, ratio_row
+from nearsym.benchmarks.published import published_update, random_batch
+from nearsym.benchmarks.timing import interleaved, most_row, ratio_row
 from nearsym.benchmarks.update import paper_update
+from nearsym.errors import UsageError
+from nearsym.runs.build import build_agent
+from nearsym.runs.compiled import compile_encoder
 from nearsym.runs.configure import configure
 from nearsym.runs.train import torch_threads
 from nearsym.training.allocator import keep_freed_memory
@@ -34,6 +38,7 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     with torch_threads(1):
         for model in VERSION_0_1:
             found += _beside_0_1(model, quick)
+        found += [] if quick else _compiled()
     return [*found, _memory(quick)]
 
 
@@ -54,6 +59,28 @@ def _beside_0_1(model: str, quick: bool) -> list[dict[str, Any]]:
         before = [recorded * unit for unit in ruler]
         found.append(ratio_row(name, taken, before, None if quick else TARGETS[part]))
     return found
+
+
+def _compiled() -> list[dict[str, Any]]:
+    """An update with a compiled encoder beside one without; nothing where there is no compiler."""
+    try:
+        updates = {name: _update(compiled=name == "compiled") for name in ("eager", "compiled")}
+    except UsageError:
+        return []
+    seconds = interleaved(updates, rounds=3 * ROUNDS)
+    name = "DrQ-v2 update approx, preset laptop, --compile / without"
+    return [ratio_row(name, seconds["compiled"], seconds["eager"], None)]
+
+
+def _update(*, compiled: bool) -> Callable[[], Any]:
+    config = configure("cartpole-swingup", obs="pixels", model="approx", threads=1)
+    env = config.task.make()
+    agent = build_agent(config, env)
+    if compiled:
+        compile_encoder(agent)
+    assert env.observation_space.shape is not None
+    batch = random_batch(config.training.batch_size, env.observation_space.shape, 1)
+    return lambda: agent.update(batch, step=10_000)
 
 
 def _published_seconds(update: Any) -> float:
