@@ -2,8 +2,8 @@
 
 `finrl.json` was recorded with the statements of FinRL's StockTradingEnv (commit 00f3596, without
 its turbulence threshold) on random walks and random actions; in three of the four cases cash runs
-out. FinRL 0.3.7's own class, run beside this one on these cases and on twenty others, gives the same
-shares and values to 4e-16.
+out. FinRL 0.3.7's own class, run beside this one on these cases and on twenty others, gives the
+same shares, and values to 4e-16.
 """
 
 import json
