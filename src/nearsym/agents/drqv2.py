@@ -41,6 +41,8 @@ class DrQV2Config:
     saturation_penalty: float = 0.0
     """Strength of a penalty on the squared action before its tanh. 0 in the paper; the laptop
     preset uses it, since the published settings can saturate early and stay so."""
+    scale_rewards: bool = False
+    """Learn from rewards divided by the running root mean square of those that are not zero."""
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:

@@ -35,6 +35,8 @@ class SACConfig:
     """α, the weight of entropy: its first value, or the fixed one."""
     learn_temperature: bool = True
     """Move α so that the policy's entropy approaches −(action size)."""
+    scale_rewards: bool = False
+    """Learn from rewards divided by the running root mean square of those that are not zero."""
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:

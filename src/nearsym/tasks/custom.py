@@ -14,7 +14,15 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Task, Traits
+from nearsym.tasks.task import (
+    Noise,
+    Part,
+    PlainEvaluation,
+    Settings,
+    Task,
+    Traits,
+    follows_scales,
+)
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
@@ -76,7 +84,7 @@ class CustomTask(PlainEvaluation):
         return self.make_plain()
 
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
-        return {}
+        return follows_scales(preset, agent)
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
         if self.factory is not None:
@@ -171,6 +179,17 @@ def own_spaces(env: gymnasium.Env) -> tuple[gymnasium.spaces.Box, gymnasium.spac
     assert isinstance(observation, gymnasium.spaces.Box)
     assert isinstance(action, gymnasium.spaces.Box)
     return observation, action
+
+
+def episode_steps(env: gymnasium.Env) -> int | None:
+    """The steps after which an episode is cut off, where the environment says so: by Gymnasium's
+    TimeLimit, its registration, or an attribute `max_episode_steps`."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            return env._max_episode_steps
+        env = env.env
+    registered = None if env.spec is None else env.spec.max_episode_steps
+    return getattr(env, "max_episode_steps", None) if registered is None else registered
 
 
 def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) -> gymnasium.Env:
