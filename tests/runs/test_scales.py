@@ -10,12 +10,12 @@ from tests.runs.test_train import StopAt, numbers
 
 import nearsym
 from nearsym.errors import UsageError
+from nearsym.protocols import episode_steps
 from nearsym.runs.build import discount_of
 from nearsym.runs.configure import configure
 from nearsym.runs.folder import read_config
 from nearsym.runs.identity import digest
 from nearsym.runs.run import Run, start_run
-from nearsym.tasks.custom import episode_steps
 from nearsym.training.loop import Interrupted
 
 OFF = {

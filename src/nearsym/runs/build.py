@@ -16,9 +16,10 @@ from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
 from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.protocols import episode_steps
 from nearsym.runs.config import RunConfig
 from nearsym.runs.limits import check_device, check_memory
-from nearsym.tasks.custom import episode_steps, own_spaces
+from nearsym.tasks.custom import own_spaces
 from nearsym.training.config import discount_for
 from nearsym.training.replay import Replay
 

@@ -181,17 +181,6 @@ def own_spaces(env: gymnasium.Env) -> tuple[gymnasium.spaces.Box, gymnasium.spac
     return observation, action
 
 
-def episode_steps(env: gymnasium.Env) -> int | None:
-    """The steps after which an episode is cut off, where the environment says so: by Gymnasium's
-    TimeLimit, its registration, or an attribute `max_episode_steps`."""
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, gymnasium.wrappers.TimeLimit):
-            return env._max_episode_steps
-        env = env.env
-    registered = None if env.spec is None else env.spec.max_episode_steps
-    return getattr(env, "max_episode_steps", None) if registered is None else registered
-
-
 def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) -> gymnasium.Env:
     """An environment by its Gymnasium id."""
     if render_mode is not None:
