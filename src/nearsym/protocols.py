@@ -127,3 +127,19 @@ def layer_of(env: gymnasium.Env, offer: Callable[..., Offer]) -> Offer | None:
         if not isinstance(layer, gymnasium.Wrapper):
             return None
         layer = layer.env
+
+
+def episode_steps(env: gymnasium.Env) -> int | None:
+    """Steps after which an episode is cut: the fewest that a TimeLimit, Gymnasium's registry or an
+    attribute `max_episode_steps` of the environment names; None where none does.
+
+    >>> episode_steps(gymnasium.make("Pendulum-v1"))
+    200
+    """
+    limits = [getattr(env.spec, "max_episode_steps", None)]
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            limits.append(env._max_episode_steps)
+        env = env.env
+    limits.append(getattr(env, "max_episode_steps", None))
+    return min((int(limit) for limit in limits if limit is not None), default=None)

@@ -65,6 +65,15 @@ def test_loaded_to_play_the_networks_are_the_average(kind, make_agent, make_batc
     assert (player.policy(obs) == agent.policy(obs)).all()
 
 
+def test_moments_of_a_normaliser_are_copied(make_agent, make_batch):
+    given = {"policy_average": 0.01, "network": {"normalise": True}}
+    agent = trained(make_agent, make_batch, "sac", **given)
+    own, played = agent.networks.encoder.normaliser, agent.averaged.parts["encoder"].normaliser
+    assert (own.scale != 1).any()
+    assert torch.equal(own.scale, played.scale)
+    assert torch.equal(own.shift, played.shift)
+
+
 def test_an_average_of_exact_networks_is_exact(make_agent, make_batch):
     """They form a linear space."""
     flip, obs = torch.tensor([-1.0, 1.0]), make_batch().obs

@@ -210,6 +210,11 @@ class TestRefusals:
         with pytest.raises(UsageError, match="an environment whose state can be set; Black"):
             discover(Closed(env))
 
+    @pytest.mark.parametrize("look", [discover, nearsym.audit])
+    def test_a_name_is_no_environment(self, look):
+        with pytest.raises(UsageError, match=r"Expected an environment, got its name 'Ant-v5': ma"):
+            look("Ant-v5")
+
     def test_discrete_actions(self):
         with pytest.raises(UsageError, match=r"needs vectors for actions, got Discrete\(2\)"):
             discover(gym.make("CartPole-v1"))

@@ -176,7 +176,11 @@ def changed(path, value):
         ("task.obs", ["state"], r"config\.task\.obs must be one of pixels, state, got \['state'\]"),
         ("training.frames", 1.5, r"config\.training\.frames must be int, got 1\.5"),
         ("training.frames", [5], r"config\.training\.frames must be int, got \[5\]"),
-        ("training.discount", "high", r"config\.training\.discount must be float, got 'high'"),
+        (
+            "training.discount",
+            "high",
+            r"config\.training\.discount must be float or null, got 'high'",
+        ),
         ("network.waist", "no", r"config\.network\.waist must be int or null, got 'no'"),
         ("network.waist", True, r"config\.network\.waist must be int or null, got True"),
         ("network.rpp_actor", 5, r"config\.network\.rpp_actor must be a list of 2, got 5"),

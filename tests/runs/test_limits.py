@@ -19,7 +19,7 @@ from nearsym.runs.limits import LIMITS, check_memory
 from nearsym.training.config import LIMITS as TRAINING
 from nearsym.training.config import TrainingConfig
 
-NUMBERS = ("int", "float", "int | None", "tuple[float, float]")
+NUMBERS = ("int", "float", "int | None", "float | None", "tuple[float, float]")
 PLAIN = to_plain(configure("craft", preset="smoke"))
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nearsym.agents.losses import squashed_normal_sample as squashed_normal_sample
     from nearsym.agents.losses import truncated_normal_sample as truncated_normal_sample
     from nearsym.agents.losses import twin_critic_loss as twin_critic_loss
+    from nearsym.agents.rewards import RewardScale as RewardScale
     from nearsym.agents.sac import SAC as SAC
     from nearsym.agents.sac import SACConfig as SACConfig
 
@@ -37,6 +38,7 @@ __getattr__, __dir__, __all__ = attach(
         "DrQV2": ".drqv2",
         "DrQV2Config": ".drqv2",
         "Learner": ".base",
+        "RewardScale": ".rewards",
         "SAC": ".sac",
         "SACConfig": ".sac",
         "clipped_double_q_target": ".losses",

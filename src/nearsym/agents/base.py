@@ -13,6 +13,7 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.average import AveragedNetworks
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import twin_critic_loss
+from nearsym.agents.rewards import RewardScale
 from nearsym.errors import UsageError
 from nearsym.layers.constant import sent
 from nearsym.layers.relaxation import relaxed_parameters
@@ -29,6 +30,11 @@ class Agent(Protocol):
     networks: ActorCritic
     generator: torch.Generator
     """Where everything random that the agent does comes from."""
+
+    @property
+    def reward_unit(self) -> float:
+        """The reward of the environment that the critics count as 1."""
+        ...
 
     def act(self, obs: np.ndarray, *, step: int) -> np.ndarray:
         """An exploring action for one observation, at this agent step of training."""
@@ -127,6 +133,9 @@ class LearnerConfig(Protocol):
     @property
     def policy_average(self) -> float: ...
 
+    @property
+    def scale_rewards(self) -> bool: ...
+
 
 Config = TypeVar("Config", bound=LearnerConfig)
 
@@ -154,6 +163,7 @@ class Learner(Generic[Config]):
         self.config = config
         self.compute = compute
         self.generator = generator
+        self.rewards = RewardScale().to(compute.device) if config.scale_rewards else None
         self.target_critic = copy.deepcopy(networks.critic).requires_grad_(False)
         # Listed once: looking them up takes longer than moving the weights of a small network.
         self._followed: list[Tensor] = list(networks.critic.parameters())
@@ -168,17 +178,28 @@ class Learner(Generic[Config]):
         self._drawn_together = [w for module in decays for w in relaxed_parameters(module)]
 
     def taken(self, batch: Batch) -> Batch:
-        """A batch where this learner computes, its samples moved if the model learns so."""
+        """A batch where this learner computes, its samples moved if the model learns so and its
+        rewards in the learner's units; scales that follow the data have seen it."""
         batch = self.compute.here(batch)
-        moves = self.networks.moves
-        if moves is None:
+        moves, normaliser = self.networks.moves, self.networks.normaliser
+        if moves is not None:
+            elements = moves.draw(len(batch.obs), self.generator)
+            batch = batch._replace(
+                obs=moves.observations(batch.obs, elements),
+                action=moves.actions(batch.action, elements),
+                next_obs=moves.observations(batch.next_obs, elements),
+            )
+        if normaliser is not None:
+            normaliser.watch(batch.obs)
+        if self.rewards is None:
             return batch
-        elements = moves.draw(len(batch.obs), self.generator)
-        return batch._replace(
-            obs=moves.observations(batch.obs, elements),
-            action=moves.actions(batch.action, elements),
-            next_obs=moves.observations(batch.next_obs, elements),
-        )
+        self.rewards.watch(batch.reward)
+        return batch._replace(reward=self.rewards(batch.reward))
+
+    @property
+    def reward_unit(self) -> float:
+        """The reward of the environment that the critics count as 1."""
+        return 1.0 if self.rewards is None else float(self.rewards.unit)
 
     def encode(self, obs: Tensor) -> Tensor:
         """Features of a batch of observations, where and how this learner computes."""
@@ -195,7 +216,8 @@ class Learner(Generic[Config]):
         q = self.networks.critic(features, action)
         loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
         minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
-        return {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+        metrics = {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+        return metrics if self.rewards is None else metrics | {"reward/unit": self.rewards.unit}
 
     def mirror_loss(
         self, obs: Tensor, mean: Tensor, mean_of: Callable[[Tensor], Tensor]
@@ -254,4 +276,5 @@ class Learner(Generic[Config]):
             self.averaged.load_state_dict(state["averaged"])
 
     def _modules(self) -> dict[str, nn.Module]:
-        return self.networks.parts | {"target_critic": self.target_critic}
+        modules = self.networks.parts | {"target_critic": self.target_critic}
+        return modules if self.rewards is None else modules | {"rewards": self.rewards}

@@ -44,6 +44,8 @@ class DrQV2Config:
     policy_average: float = 0.0
     """Play a moving average of the weights, which moves so far to them in an update; 0 plays the
     weights as they are, as the paper does."""
+    scale_rewards: bool = False
+    """Learn from rewards divided by the running root mean square of those that are not zero."""
 
     def __post_init__(self) -> None:
         if not 0 < self.target_tau <= 1:

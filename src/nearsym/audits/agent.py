@@ -67,11 +67,13 @@ def audit_agent(
     episodes: int = 1,
     seed: int = 0,
     layers: int = 64,
+    reward_unit: float = 1.0,
 ) -> AgentAudit:
     """Measure an agent on observations it meets, ordered by episode (equally many from each).
 
     The policy's error is ‖π(gs) − gπ(s)‖ in action units, the critic's |Q(gs, ga) − Q(s, a)| at
-    the policy's actions. `layers` observations serve to judge the layers.
+    the policy's actions. `layers` observations serve to judge the layers. `reward_unit` is the
+    reward that the critics count as 1.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
     >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
@@ -82,7 +84,7 @@ def audit_agent(
     >>> [(e["name"], e["policy"]["largest"] < 1e-5) for e in found.elements]
     [('mirror_x', True)]
     """
-    policy, value = MeanPolicy(networks), SmallerValue(networks)
+    policy, value = MeanPolicy(networks), SmallerValue(networks, reward_unit)
     device = next(policy.parameters()).device
     x = torch.as_tensor(np.ascontiguousarray(obs), device=device)
     with torch.no_grad():

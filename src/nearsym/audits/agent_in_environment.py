@@ -88,6 +88,7 @@ def audit_agent_in(
     policy: Policy,
     *,
     discount: float,
+    reward_unit: float = 1.0,
     samples: int = SAMPLES,
     seed: int = 0,
     epsilon: float | None = None,
@@ -96,8 +97,8 @@ def audit_agent_in(
     """Audit an environment, with an agent acting in half of the episodes, and the agent's networks.
 
     `policy` maps one observation of `env` to one action of it; `networks` read the same
-    observations, in float32 or uint8. `discount` is the γ of one step, for Theorem 1. The other
-    options are those of `audit`.
+    observations, in float32 or uint8. `discount` is the γ of one step, for Theorem 1, and
+    `reward_unit` the reward that the critics count as 1. The other options are those of `audit`.
 
     >>> import torch
     >>> from nearsym.audits.pendulum import MirrorPendulum
@@ -126,7 +127,9 @@ def audit_agent_in(
     around = wrappers_between(env, symmetric_layer(env))
     read = np.stack([_as_read(observation_outside(around, obs)) for obs in world.observations])
     symmetry, episodes = declared_symmetry(env), world.episodes
-    agent = audit_agent(networks, read, symmetry, episodes=episodes, seed=seed)
+    agent = audit_agent(
+        networks, read, symmetry, episodes=episodes, seed=seed, reward_unit=reward_unit
+    )
     return RunAudit(world, agent, discount)
 
 

@@ -5,7 +5,7 @@ import gymnasium as gym
 
 from nearsym.audits.environment import SAMPLES, EnvironmentAudit, audit_environment
 from nearsym.audits.inferred import with_transform
-from nearsym.audits.offers import declared_symmetry, missing_methods
+from nearsym.audits.offers import check_environment, declared_symmetry, missing_methods
 from nearsym.audits.policies import RANDOM_POLICIES, Policy, acting_in, uniform
 from nearsym.audits.progress import Progress
 from nearsym.audits.rollouts import RolloutAudit, audit_rollouts
@@ -46,6 +46,7 @@ def audit(
     >>> audit(pendulum, symmetry=MirrorPendulum.symmetry, samples=100).missing
     ['get_state', 'set_state', 'transform']
     """
+    check_environment(env)
     env = env if symmetry is None else Declared(env, symmetry)
     declared_symmetry(env)
     outermost = env

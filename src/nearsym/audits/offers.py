@@ -15,11 +15,18 @@ from nearsym.protocols import (
     Resumable,
     Symmetric,
     Transforming,
+    episode_steps,
     layer_of,
 )
 
 LONGEST = 1000
 """Steps after which an episode is cut where the environment itself knows no end."""
+
+
+def check_environment(env: Any) -> None:
+    """Refuse a name where an environment is expected."""
+    if isinstance(env, str):
+        raise UsageError(f"Expected an environment, got its name {env!r}: make it first.")
 
 
 def declared_symmetry(env: gym.Env) -> Symmetry:
@@ -97,11 +104,6 @@ def observation_names_of(env: gym.Env) -> tuple[str, ...]:
 
 
 def longest_episode(env: gym.Env) -> int:
-    """Steps after which an episode is cut: the shortest TimeLimit, what Gymnasium's registry says,
-    or 1000."""
-    limits = [getattr(env.spec, "max_episode_steps", None)]
-    while isinstance(env, gym.Wrapper):
-        if isinstance(env, gym.wrappers.TimeLimit):
-            limits.append(env._max_episode_steps)
-        env = env.env
-    return min((int(limit) for limit in limits if limit is not None), default=LONGEST)
+    """Steps after which an episode is cut, or 1000 where nobody says."""
+    steps = episode_steps(env)
+    return LONGEST if steps is None else steps

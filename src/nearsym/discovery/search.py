@@ -11,6 +11,7 @@ from nearsym.audits.candidates import find_candidates
 from nearsym.audits.environment import EnvironmentAudit, audit_environment
 from nearsym.audits.inferred import visit
 from nearsym.audits.moves import Entries, Move
+from nearsym.audits.offers import check_environment
 from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.simulator import check_samples, check_seed
 from nearsym.audits.world import World
@@ -59,6 +60,7 @@ def discover(
     >>> found.symmetry.observation.matrices[1].diagonal()
     array([ 1., -1., -1.])
     """
+    check_environment(env)
     check_samples(samples)
     check_seed(seed)
     search = _Search.of(env, seed)

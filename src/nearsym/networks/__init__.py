@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nearsym.networks.heads import TwinCritic as TwinCritic
     from nearsym.networks.kit import Kit as Kit
     from nearsym.networks.kit import make_kit as make_kit
+    from nearsym.networks.normalise import Normaliser as Normaliser
     from nearsym.networks.policy import MeanPolicy as MeanPolicy
     from nearsym.networks.policy import SmallerValue as SmallerValue
     from nearsym.networks.sit import SiTEncoder as SiTEncoder
@@ -36,6 +37,7 @@ __getattr__, __dir__, __all__ = attach(
         "Kit": ".kit",
         "MeanPolicy": ".policy",
         "NetworkConfig": ".build",
+        "Normaliser": ".normalise",
         "PixelEncoder": ".encoder",
         "SiTEncoder": ".sit",
         "SmallerValue": ".policy",

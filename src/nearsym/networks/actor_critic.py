@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 
 from nearsym.networks.moves import RandomMoves
+from nearsym.networks.normalise import Normaliser
 
 
 def no_penalty() -> Tensor | float:
@@ -36,6 +37,11 @@ class ActorCritic:
     """Learning rate of relaxed weights, relative to that of all others."""
     relaxed_decay: float = 0.0
     """Share of the distance to their mean that relaxed weights lose in an update."""
+
+    @property
+    def normaliser(self) -> Normaliser | None:
+        """What follows the scale of the observations, where something does."""
+        return getattr(self.encoder, "normaliser", None)
 
     @property
     def parts(self) -> dict[str, nn.Module]:

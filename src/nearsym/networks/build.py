@@ -55,6 +55,9 @@ class NetworkConfig:
     """Number of hidden layers of the critics."""
     waist: int | None = 50
     """Width of DrQ-v2's trunk, or None to go without."""
+    normalise: bool = False
+    """Subtract the running mean of vector observations and divide by their deviation, one for each
+    orbit of coordinates, so that symmetries stay exact."""
     sit_readout: str = "broken"
     """What follows the symmetric part of sit: broken (the baseline, plain heads) or equivariant
     (features over the group, exact heads)."""
@@ -110,6 +113,11 @@ def build_actor_critic(
     """
     if agent not in ACTORS:
         raise unknown_name("agent", agent, ACTORS)
+    if config.normalise and (isinstance(symmetry, TimeSymmetry) or len(obs_shape) != 1):
+        raise UsageError(
+            "`normalise` is about vectors; images and windows of days have scales of their own. "
+            "Leave it away."
+        )
     if isinstance(symmetry, TimeSymmetry):
         return _over_time(symmetry, agent, config)
     kit, action = build_kit(symmetry, config), symmetry.action
@@ -241,7 +249,7 @@ def _vector_encoder(
             f"The symmetry moves observations of {representation.size} numbers, the "
             f"environment shows them in the shape {obs_shape}. Declare one for each number."
         )
-    return VectorEncoder(kit.restrict(representation))
+    return VectorEncoder(kit.restrict(representation), normalise=config.normalise)
 
 
 def _side(shape: tuple[int, ...]) -> int:

@@ -16,8 +16,11 @@ from nearsym.layers.constant import Constant
 from nearsym.layers.init import orthogonal_
 from nearsym.layers.regular import regular_features
 from nearsym.networks.kit import Kit
+from nearsym.networks.normalise import Normaliser
 
 SMALLEST_SIZE = 37
+FARTHEST = 10.0
+"""Where normalised entries end: rare ones must not shake the networks."""
 
 
 class PixelEncoder(nn.Module):
@@ -73,7 +76,8 @@ class PixelEncoder(nn.Module):
 class VectorEncoder(nn.Module):
     """The orbit of a vector: features[g] = ρ(g)⁻¹ x. No parameters.
 
-    Under k the orbit is permuted, features[g] → features[k⁻¹g]: a regular representation.
+    Under k the orbit is permuted, features[g] → features[k⁻¹g]: a regular representation. With a
+    normaliser ν it is the orbit of ν(x), clipped entry by entry, which a permutation does not mind.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.groups.representation import sign
@@ -82,8 +86,9 @@ class VectorEncoder(nn.Module):
              [-2.]]])
     """
 
-    def __init__(self, representation: Representation):
+    def __init__(self, representation: Representation, *, normalise: bool = False):
         super().__init__()
+        self.normaliser = Normaliser(representation) if normalise else None
         undo = representation.matrices[representation.group.inverse]  # ρ(g)⁻¹
         self.orbit = Constant(undo.reshape(-1, representation.size))
         self.group = representation.group
@@ -98,7 +103,11 @@ class VectorEncoder(nn.Module):
 
     def _moved(self, x: Tensor) -> Tensor:
         orbit = self.orbit()
-        return F.linear(x.to(orbit.dtype), orbit).unflatten(-1, (self.group.order, -1))
+        x = x.to(orbit.dtype)
+        if self.normaliser is None:
+            return F.linear(x, orbit).unflatten(-1, (self.group.order, -1))
+        moved = F.linear(self.normaliser(x), orbit).unflatten(-1, (self.group.order, -1))
+        return moved.clamp(-FARTHEST, FARTHEST)
 
 
 def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:

@@ -19,11 +19,15 @@ class MeanPolicy(nn.Module):
 
 
 class SmallerValue(nn.Module):
-    """Observations and actions to the smaller of the critics' values, (batch, 1)."""
+    """Observations and actions to the smaller of the critics' values, (batch, 1).
 
-    def __init__(self, networks: ActorCritic):
+    `unit` is what one of the critics' units is in rewards of the environment.
+    """
+
+    def __init__(self, networks: ActorCritic, unit: float = 1.0):
         super().__init__()
         self.encoder, self.critic = networks.encoder, networks.critic
+        self.unit = unit
 
     def forward(self, obs: Tensor, action: Tensor) -> Tensor:
-        return self.critic(self.encoder(obs), action).amin(dim=0)[:, None]
+        return self.unit * self.critic(self.encoder(obs), action).amin(dim=0)[:, None]

@@ -16,9 +16,11 @@ from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
 from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.protocols import episode_steps
 from nearsym.runs.config import RunConfig
 from nearsym.runs.limits import check_device, check_memory
 from nearsym.tasks.custom import own_spaces
+from nearsym.training.config import discount_for
 from nearsym.training.replay import Replay
 
 STREAMS = ("networks", "agent", "replay", "environment", "evaluation")
@@ -108,10 +110,16 @@ def build_replay(config: RunConfig, env: gymnasium.Env, folder: Path | None) -> 
         obs_dtype=space.dtype,
         action_size=action.shape[0],
         nstep=training.nstep,
-        discount=training.discount,
+        discount=discount_of(config, env),
         frame_stack=config.task.stacked,
         folder=folder,
     )
+
+
+def discount_of(config: RunConfig, env: gymnasium.Env) -> float:
+    """γ of a run: the one that is set, or the one that fits the length of an episode."""
+    chosen = config.training.discount
+    return discount_for(episode_steps(env)) if chosen is None else chosen
 
 
 def find_device(name: str) -> torch.device:

@@ -196,7 +196,8 @@ def _optional(value: Any, hint: Any) -> Any:
         return value if isinstance(value, Symmetry) else saved.from_plain(value)
     if get_origin(kind) is Literal:
         return _choice(value, kind)
-    if type(value) is not kind:
+    whole_for_float = kind is float and type(value) is int
+    if type(value) is not kind and not whole_for_float:
         raise TypeError(f"must be {kind.__name__} or null, got {shown(value)}")
     return value
 

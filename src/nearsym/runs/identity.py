@@ -10,6 +10,8 @@ UNDECISIVE = (("training", "frames"), ("training", "checkpoint_every"), ("traini
 """A run may grow, and where and how often it is kept changes no number."""
 
 LATER = {
+    ("algorithm", "scale_rewards"): False,
+    ("network", "normalise"): False,
     ("", "compile"): False,
     ("algorithm", "policy_average"): 0.0,
     ("network", "relaxed_rate"): 1.0,

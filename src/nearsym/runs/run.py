@@ -15,7 +15,7 @@ from nearsym.agents.base import Agent
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs import train as training_runs
-from nearsym.runs.build import build_agent, device_here
+from nearsym.runs.build import build_agent, device_here, discount_of
 from nearsym.runs.config import RunConfig
 from nearsym.runs.configure import configure
 from nearsym.runs.curve import Curve, curve_of, relaxed_weights_of
@@ -229,7 +229,8 @@ class Run:
                 env,
                 agent.networks,
                 lambda obs: agent.policy(obs[None])[0],
-                discount=self.config.training.discount,
+                discount=discount_of(self.config, env),
+                reward_unit=agent.reward_unit,
                 samples=samples,
                 seed=seed,
                 epsilon=epsilon,

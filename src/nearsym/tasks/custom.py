@@ -14,7 +14,15 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Task, Traits
+from nearsym.tasks.task import (
+    Noise,
+    Part,
+    PlainEvaluation,
+    Settings,
+    Task,
+    Traits,
+    follows_scales,
+)
 
 Factory = Callable[..., gymnasium.Env]
 _OF_GYMNASIUM = tuple(inspect.signature(gymnasium.make).parameters)
@@ -76,7 +84,7 @@ class CustomTask(PlainEvaluation):
         return self.make_plain()
 
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
-        return {}
+        return follows_scales(preset, agent)
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
         if self.factory is not None:

@@ -22,6 +22,20 @@ Noise = float | Literal["task"]
 """Standard deviation of noise on images, or that under which the task itself tests policies."""
 
 
+def follows_scales(preset: str, agent: str) -> Settings:
+    """Settings for a world whose units nobody knows before: observations, rewards and the discount
+    in its own measures. Images have a scale of their own, so DrQ-v2 does without the first; the
+    preset paper is what was published. On a laptop SAC learns as soon as random actions end."""
+    if preset == "paper":
+        return {}
+    early = {"seed_frames": 1000} if (preset, agent) == ("laptop", "sac") else {}
+    return {
+        "algorithm": {"scale_rewards": True},
+        "network": {"normalise": agent == "sac"},
+        "training": {"discount": None} | early,
+    }
+
+
 class Traits(NamedTuple):
     """What decides which agent and model a task gets by default."""
 

@@ -39,8 +39,8 @@ class TrainingConfig:
     """Transitions in an update."""
     nstep: int = 3
     """Rewards summed before bootstrapping."""
-    discount: float = 0.99
-    """γ for each agent step."""
+    discount: float | None = 0.99
+    """γ for each agent step; None chooses it by the length of an episode."""
     replay_capacity: int = 500_000
     """Agent steps the replay holds."""
     replay: str = "memory"
@@ -56,7 +56,20 @@ class TrainingConfig:
         if self.replay not in ("memory", "disk"):
             raise UsageError(f"`replay` must be 'memory' or 'disk', got {self.replay!r}.")
         for name, (low, high) in LIMITS.items():
-            check_range(name, getattr(self, name), low, high)
+            value = getattr(self, name)
+            if name != "discount" or value is not None:
+                check_range(name, value, low, high)
+
+
+def discount_for(steps: int | None) -> float:
+    """γ for episodes of so many agent steps: it looks a fifth of an episode ahead, but 20 steps at
+    least and 100 at most (after TD-MPC2, Hansen et al. 2024, which goes up to 200).
+
+    >>> discount_for(200), discount_for(1000), discount_for(None)
+    (0.975, 0.99, 0.99)
+    """
+    ahead = 100.0 if steps is None else min(max(steps / 5, 20.0), 100.0)
+    return 1 - 1 / ahead
 
 
 def check_learns(config: TrainingConfig, *, action_repeat: int = 1) -> None:

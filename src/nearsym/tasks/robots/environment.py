@@ -36,7 +36,7 @@ class RobotEnv(gym.Env):
             raise unknown_name("render mode", render_mode, ("rgb_array",))
         self.domain, self.render_mode = DOMAINS[task], render_mode
         self.variant = parse_variant(variant, self.domain)
-        self._inner, self._longest = _gymnasium_task(self.domain, render_mode)
+        self._inner, self.max_episode_steps = _gymnasium_task(self.domain, render_mode)
         self._states = ModelStates(self._inner)
         self.variant.change(self.model)
         self.metadata = self._inner.metadata | {"render_modes": ["rgb_array"]}
@@ -73,7 +73,7 @@ class RobotEnv(gym.Env):
         scaled = self._high * np.clip(given, -1.0, 1.0)
         obs, reward, terminated, _, info = self._states.step(scaled)
         self._steps += 1
-        truncated = self._steps >= self._longest
+        truncated = self._steps >= self.max_episode_steps
         self._running = not (terminated or truncated)
         return np.asarray(obs, np.float32), float(reward), bool(terminated), truncated, info
 

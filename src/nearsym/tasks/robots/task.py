@@ -10,7 +10,7 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.tasks.robots.domain import Domain
 from nearsym.tasks.robots.domains import DOMAINS
 from nearsym.tasks.robots.variants import parse_variant
-from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Traits
+from nearsym.tasks.task import Noise, Part, PlainEvaluation, Settings, Traits, follows_scales
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,4 +66,4 @@ class RobotTask(PlainEvaluation):
         return self.make()
 
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
-        return {}
+        return follows_scales(preset, agent)
