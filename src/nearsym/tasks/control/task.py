@@ -123,9 +123,12 @@ def _laptop(task: ControlTask, agent: str) -> Settings:
     if task.obs == "state":
         return {"task": {"size": 51, "action_repeat": 2}, "training": {"batch_size": 256}}
     return {
-        "task": {"size": 51, "action_repeat": 4},
-        "algorithm": {"target_tau": 0.02, "saturation_penalty": 1e-2},
-        "training": {"discount": 0.98},  # the paper's horizon, at twice its repeat
+        "task": {"size": 43, "action_repeat": 4},
+        "algorithm": {"target_tau": 0.02, "saturation_penalty": 1e-2, "policy_average": 2e-3},
+        "training": {
+            "discount": 0.98,  # the paper's horizon, at twice its repeat
+            "frames": 100_000 if task.domain.medium else 60_000,
+        },
     }
 
 
