@@ -11,13 +11,13 @@ import time
 
 import pytest
 
-from kills import of_a_study
+from kills import OF_STUDIES
 from nearsym.studies.execute import run_study
 from nearsym.studies.results import read_results
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.atomic import DiskError
 
-KILLS = of_a_study(kinds=6)
+KILLS = OF_STUDIES
 
 
 @pytest.fixture
