@@ -83,7 +83,7 @@ def reason(error: BaseException) -> str:
 def _read(path: Path) -> tuple[bytes, bytes]:
     try:
         refuse_irregular(path)
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:  # a buffer would copy all of it
             head = file.read(_START)
             if not head.startswith(FORMAT + b"\n"):
                 raise CorruptError(f"{path} is not a checkpoint of this version of nearsym.")
