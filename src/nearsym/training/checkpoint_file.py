@@ -63,9 +63,9 @@ def decode(path: Path) -> dict[str, Any]:
     if head[len(FORMAT) + 1 :] != hashlib.sha256(body).hexdigest().encode() + b"\n":
         raise CorruptError(f"{path} does not match its checksum: it is damaged or incomplete.")
     buffer = io.BytesIO(body)  # no copy, as long as nobody writes to it
-    _check_body(path, buffer, len(body))
+    check_archive(path, buffer, len(body))
     content = _load(path, buffer)
-    _check_content(path, content)
+    check_content(path, content)
     try:
         return content | {"state": unpack(content["state"])}
     except WRONG as error:
@@ -97,7 +97,7 @@ def _read(path: Path) -> tuple[bytes, bytes]:
         raise CorruptError(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def _check_body(path: Path, body: io.BytesIO, size: int) -> None:
+def check_archive(path: Path, body: io.BytesIO, size: int) -> None:
     """Refuse an archive that would grow when it is unpacked, or call for more than tensors."""
     try:
         with zipfile.ZipFile(body) as archive:
@@ -165,7 +165,7 @@ def _load(path: Path, body: io.BytesIO) -> Any:
         raise CorruptError(f"{path} holds no state that torch can read.") from error
 
 
-def _check_content(path: Path, content: Any) -> None:
+def check_content(path: Path, content: Any) -> None:
     if not isinstance(content, dict) or not _NEEDED <= set(content) <= _ENTRIES:
         raise CorruptError(f"{path} holds something other than the state of a run.")
     kinds = {"frames": int, "state": dict, "replay": dict | None, "settings": dict | None}
