@@ -222,3 +222,20 @@ class TestRefusals:
     def test_samples(self):
         with pytest.raises(UsageError, match="`samples` must be at least 100"):
             discover(gym.make("Pendulum-v1"), samples=5)
+
+
+def test_a_world_that_refuses_the_reference_state():
+    with pytest.raises(UsageError, match="TradingEnv refuses to be put there"):
+        quick(state_task("trading"))
+
+
+class Flickering(gym.ObservationWrapper):
+    """A pendulum that shows something else each time."""
+
+    def observation(self, observation):
+        return np.random.default_rng().normal(size=3).astype(np.float32)
+
+
+def test_a_world_that_does_not_repeat_itself():
+    with pytest.raises(UsageError, match="PendulumEnv does not repeat itself"):
+        quick(Flickering(gym.make("Pendulum-v1")))

@@ -1,5 +1,7 @@
 """Guesses from recorded transitions alone."""
 
+import zipfile
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -55,12 +57,19 @@ def test_files(swings, tmp_path):
     assert scores == pytest.approx(expected, rel=1e-3)
 
 
+HEADER = "obs_0,action_0,reward,next_obs_0"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("none.csv", None, "There is no file"),
         ("a.csv", "obs_0,action_0,reward\n1,2,3\n", "has no column 'next_obs' or 'next_obs_0'"),
-        ("a.csv", "obs_0\nx\n", "has a row that is not all numbers"),
+        ("a.csv", f"{HEADER}\nx,1,2,3\n", "has a row that is not all numbers"),
+        ("a.csv", f"{HEADER}\n1,2,3\n", r"names 4 columns, and its rows have 3\."),
+        ("a.csv", f"{HEADER}\n", r"has no rows\."),
+        ("a.csv", "", "has no column 'obs'"),
+        ("a.npz", "", r"a\.npz is no archive of arrays of numbers\."),
         ("a.txt", "", r"are read from \.csv and \.npz files, got a\.txt"),
     ],
 )
@@ -77,3 +86,44 @@ def test_shapes_and_numbers():
         guess_symmetries(x, np.zeros((60, 1)), np.zeros(60), np.zeros((60, 3)))
     with pytest.raises(UsageError, match="at least 50 transitions of finite numbers, got 20"):
         guess_symmetries(x[:20], np.zeros((20, 1)), np.zeros(20), x[:20])
+
+
+class Spy:
+    """Notes that somebody has unpickled it."""
+
+    unpickled = 0
+
+    def __reduce__(self):
+        return self.unpickle, ()
+
+    @staticmethod
+    def unpickle():
+        Spy.unpickled += 1
+
+
+@pytest.mark.parametrize(
+    ("obs", "message"),
+    [
+        (np.array([Spy()] * 60, dtype=object), "is no archive of arrays of numbers"),
+        (np.array([["a", "b"]] * 60), "`obs` must be an array of real numbers, got <U1"),
+        (np.ones((60, 2), complex), "`obs` must be an array of real numbers, got complex128"),
+        (np.full((60, 2), 1e200), "finite numbers"),
+        (np.ones((60, 200)), "of at most 100 in `obs` and `action` together, got 201"),
+    ],
+)
+def test_archives_of_something_else(tmp_path, obs, message):
+    others = {"action": np.zeros((60, 1)), "reward": np.zeros(60), "next_obs": obs}
+    np.savez(tmp_path / "a.npz", obs=obs, **others)
+    with pytest.raises(UsageError, match=message):
+        guess_symmetries(tmp_path / "a.npz")
+    assert not Spy.unpickled
+
+
+def test_an_archive_that_claims_more_than_it_holds(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in ("obs", "action", "reward", "next_obs"):
+            with archive.open(f"{name}.npy", "w") as file:
+                said = {"descr": "<f8", "fortran_order": False, "shape": (2 * 10**10, 2)}
+                np.lib.format.write_array_header_1_0(file, said)
+    with pytest.raises(UsageError, match="is no archive of arrays of numbers"):
+        guess_symmetries(tmp_path / "a.npz")

@@ -145,6 +145,15 @@ def test_spaces_that_do_not_fit(refused, options, text):
     assert text in refused(UsageError, **options)
 
 
+def test_a_path_that_is_no_policy(refused, tmp_path):
+    """A word too few must not replace the configuration of a run."""
+    path = tmp_path / "config.json"
+    path.write_text("precious")
+    said = refused(UsageError, path=path)
+    assert said == "A policy is written to a .onnx file, got 'config.json'."
+    assert path.read_text() == "precious"
+
+
 def test_a_path_that_is_a_folder(refused, tmp_path):
     assert refused(UsageError, path=tmp_path) == (
         f"`path` must name a file, got the folder {tmp_path}."

@@ -164,6 +164,8 @@ def test_the_same_study_twice_at_the_same_time_is_refused(whole, study, place):
 def test_wrong_numbers_of_workers(study, tmp_path):
     with pytest.raises(UsageError, match="`workers` must be at least 1, got 0"):
         run_study(study(), out=tmp_path, workers=0)
+    with pytest.raises(UsageError, match="`workers` must be at most 10,000, got 1000000"):
+        run_study(study(), out=tmp_path, workers=10**6)
     assert not list(tmp_path.iterdir())
 
 

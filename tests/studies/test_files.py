@@ -64,6 +64,9 @@ def test_a_single_grid_and_the_seeds_of_a_scale(file):
         assert study.grids == (Grid({"task": "craft", "preset": scale, "seed": range(count)}),)
 
 
+R = [*range(400)]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -74,6 +77,10 @@ def test_a_single_grid_and_the_seeds_of_a_scale(file):
         ("[[grid]]\ntask = 'craft'\n[grid.nework]\nhidden = 3", "Did you mean 'network'?"),
         ("seed = 3", "Unknown entry 'seed'. Did you mean 'seeds'?"),
         ("seeds = 0", "`seeds` must be at least 1, got 0."),
+        ("seeds = 99999999999999", "`seeds` must be at most 10,000, got 99999999999999."),
+        (f"[grid]\ntask='craft'\nseed={[*range(10_001)]}", "'seed' has more than 10,000 values."),
+        (f"[grid]\ntask='craft'\nseed={R}\nframes={R}", "at most 100,000 runs, and wind 160,000."),
+        (f"[evaluation]\nepisodes = {10**30}", "`episodes` must be at most 1,000,000"),
         ("seeds = true", "`seeds` must be a whole number, got True."),
         ("title = 3", "`title` must be a text, got 3."),
         ("evaluation = 3", "`evaluation` must be a table, got 3."),

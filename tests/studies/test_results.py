@@ -41,12 +41,20 @@ def test_entries_of_a_later_version_are_passed_over(tmp_path):
     assert read_results(tmp_path / "a") == [result()]
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"key": "a"}', "3"])
-def test_a_damaged_line_is_named(tmp_path, line):
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", "Expecting property name"),
+        ("[]", "it is no JSON object."),
+        ("3", "it is no JSON object."),
+        ('{"key": "a"}', "it has no 'task'."),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path, line, fault):
     write_results(tmp_path / "a", [result()])
     with (tmp_path / "a").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(UsageError, match="a, line 2 is not the result of a run"):
+    with pytest.raises(UsageError, match=f"a, line 2 is not the result of a run: {fault}"):
         read_results(tmp_path / "a")
 
 

@@ -120,7 +120,7 @@ def test_studies_that_are_refused(given, text):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"episodes": -1}, "must not be negative"),
+        ({"episodes": -1}, "must be at least 0"),
         ({"noise": "task"}, "`noise` needs `episodes`"),
         ({"episodes": 1, "noise": "lots"}, "a number or 'task', got 'lots'"),
     ],

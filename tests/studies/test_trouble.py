@@ -1,5 +1,6 @@
 """Studies on a disk that is full, and a study whose processes are killed again and again."""
 
+import json
 import multiprocessing
 import os
 import random
@@ -8,16 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from kills import of_a_study
+from kills import OF_STUDIES
 from nearsym.studies.execute import run_study
 from nearsym.studies.results import read_results
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.atomic import DiskError
 
-KILLS = of_a_study(kinds=6)
+KILLS = min(OF_STUDIES, 10)
+"""Of processes that were started in the usual way; the others take less time to start."""
 
 
 @pytest.fixture
@@ -96,6 +99,25 @@ def workers_of(pid):
     return [int(word) for word in found.stdout.split()]
 
 
+def environment():
+    """Of a process that imports what lies beside this file."""
+    place = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    return os.environ | {"PYTHONPATH": place, "OMP_NUM_THREADS": "1"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300 + 20 * OF_STUDIES)
+def test_many_random_kills_of_workers_and_drivers(tmp_path):
+    """`killing.py` compares what is left with a study that was let alone."""
+    wanted = OF_STUDIES - KILLS
+    script = Path(__file__).with_name("killing.py")
+    words = [sys.executable, str(script), str(tmp_path), str(wanted)]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    count = json.loads(done.stdout)
+    assert count["driver"] + count["worker"] == wanted
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300 + 30 * KILLS)
 def test_random_kills_of_workers_and_drivers(tmp_path, numbers):
@@ -103,12 +125,10 @@ def test_random_kills_of_workers_and_drivers(tmp_path, numbers):
     rng, killed = random.Random(0), {"driver": 0, "worker": 0}
     script = tmp_path / "drive.py"
     script.write_text(DRIVER)
-    place = os.pathsep.join([os.path.dirname(__file__), *sys.path])
-    environment = os.environ | {"PYTHONPATH": place}
     finished = {}
     while True:
         process = subprocess.Popen(
-            [sys.executable, str(script), str(tmp_path / "out")], env=environment
+            [sys.executable, str(script), str(tmp_path / "out")], env=environment()
         )
         while process.poll() is None and sum(killed.values()) < KILLS:
             time.sleep(rng.uniform(0.1, 3))

@@ -50,6 +50,15 @@ def test_a_run_is_saved_and_resumed(tmp_path, poor_system, small_run, mapped):
     assert again.sample() == small_run.unbroken(tmp_path / "other", 70)
 
 
+def test_a_pipe_is_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"is a pipe\. Name a file to write to"):
+        atomic.replace(path, b"content")
+    assert path.is_fifo()
+    assert [found.name for found in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_a_place_that_cannot_be_made_names_the_parameter(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"file/run cannot be made.*Choose another `out`\."):

@@ -42,11 +42,11 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
     keep_freed_memory()
     size, batch_size, capacity = (37, 8, 200) if quick else (85, 256, 20_000)
     rng = np.random.default_rng(0)
-    agent = _agent(size)
+    agent = paper_agent(size)
     with tempfile.TemporaryDirectory(prefix="nearsym-bench-") as name:
         folder = Path(name)
-        memory = _full_replay(capacity, size, None)
-        mapped = _full_replay(capacity, size, folder / "mapped")
+        memory = full_replay(capacity, size, None)
+        mapped = full_replay(capacity, size, folder / "mapped")
         batch = memory.sample(batch_size, rng)
         times = interleaved(
             {
@@ -94,7 +94,8 @@ def _checkpoint_rows(
     ]
 
 
-def _agent(size: int) -> DrQV2:
+def paper_agent(size: int) -> DrQV2:
+    """The model `none` at the sizes of the paper."""
     group = trivial()
     symmetry = Symmetry(Invariant(group), trivial_of(group))
     networks = build_actor_critic(symmetry, (size, size, 9), "drqv2", NetworkConfig(model="none"))
@@ -103,7 +104,7 @@ def _agent(size: int) -> DrQV2:
     return DrQV2(networks, DrQV2Config(), compute=compute, generator=generator)
 
 
-def _full_replay(capacity: int, size: int, folder: Path | None) -> Replay:
+def full_replay(capacity: int, size: int, folder: Path | None) -> Replay:
     """A replay of `size`-pixel stacks of three that has wrapped around, filled with noise."""
     replay = Replay(
         capacity=capacity,

@@ -11,7 +11,7 @@ from nearsym.runs.limits import check_threads
 
 BENCHMARKS = {
     "layers": ("layers", "steerable"),
-    "update": ("state", "laptop", "update", "replay"),
+    "update": ("state", "laptop", "update", "replay", "checks"),
     "env": ("craft", "env"),
     "trading": ("trading",),
     "growth": ("growth",),

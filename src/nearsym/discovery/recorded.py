@@ -10,6 +10,9 @@ recorded ones, towards 0 if they are not. Where the data never went, a model kno
 world that is broken there looks symmetric.
 """
 
+import io
+import zipfile
+import zlib
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -21,6 +24,8 @@ from jaxtyping import Float
 from nearsym.audits.automorphisms import Matcher, Tolerance
 from nearsym.errors import UsageError
 from nearsym.physics.signed import SignedPermutation
+from nearsym.training.allocator import machine_memory
+from nearsym.training.untrusted import read_named_text
 
 LOOSE = Tolerance(0.45, 0.15)
 """How alike the effects of entries on each other must be, as far as data can say."""
@@ -31,6 +36,14 @@ LEAST = 0.2
 SIGNS = 10
 """Entries up to which every change of signs is tried."""
 FEWEST = 50
+MOST_ENTRIES = 100
+LARGEST = 1e100
+"""Of any number; its square is finite too."""
+NAMES = ("obs", "action", "reward", "next_obs")
+COPIES = 4
+"""Of a file in memory, while it is read."""
+BROKEN = (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+"""What an archive that is none, or that is locked, may lead to."""
 RIDGE = 1e-6
 NOTE = "These are guesses from recorded data, not proofs: audit them before you rely on them."
 
@@ -109,37 +122,61 @@ def guess_symmetries(
 def read_transitions(path: str | Path) -> tuple[Any, Any, Any, Any]:
     """The four arrays of a .npz or .csv file."""
     path = Path(path)
-    names = ("obs", "action", "reward", "next_obs")
     if not path.is_file():
         raise UsageError(f"There is no file {path}; `discover` reads .csv and .npz.")
     if path.suffix == ".npz":
+        return _read_arrays(path)
+    if path.suffix == ".csv":
+        return _read_table(path)
+    raise UsageError(f"Transitions are read from .csv and .npz files, got {path.name}.")
+
+
+def _read_arrays(path: Path) -> tuple[Any, Any, Any, Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > machine_memory() / COPIES:
+            raise UsageError(f"{path} holds {size:,} bytes: too many for this machine.")
         with np.load(path, allow_pickle=False) as arrays:
-            missing = [name for name in names if name not in arrays]
+            missing = [name for name in NAMES if name not in arrays]
             if missing:
                 raise UsageError(
-                    f"{path} has no array {missing[0]!r}: it needs {', '.join(names)}."
+                    f"{path} has no array {missing[0]!r}: it needs {', '.join(NAMES)}."
                 )
-            return tuple(np.array(arrays[name]) for name in names)  # type: ignore[return-value]
-    if path.suffix != ".csv":
-        raise UsageError(f"Transitions are read from .csv and .npz files, got {path.name}.")
-    with path.open() as lines:
-        header = lines.readline().strip().split(",")
-        try:
-            table = np.loadtxt(lines, delimiter=",", ndmin=2)
-        except ValueError as error:
-            raise UsageError(f"{path} has a row that is not all numbers: {error}.") from error
-    return tuple(_columns(path, header, table, name) for name in names)  # type: ignore[return-value]
+            return tuple(np.array(arrays[name]) for name in NAMES)  # type: ignore[return-value]
+    except UsageError:
+        raise
+    except (ValueError, TypeError, EOFError, SyntaxError, MemoryError, *BROKEN) as error:
+        raise UsageError(f"{path} is no archive of arrays of numbers.") from error
 
 
-def _columns(path: Path, header: list[str], table: np.ndarray, name: str) -> np.ndarray:
-    wanted = [i for i, column in enumerate(header) if column.strip() in (name, f"{name}_0")]
-    if not wanted:
+def _read_table(path: Path) -> tuple[Any, Any, Any, Any]:
+    head, _, rows = read_named_text(path).partition("\n")
+    header = [column.strip() for column in head.split(",")]
+    for name in NAMES:
+        _check_column(path, header, name)
+    if not rows.strip():
+        raise UsageError(f"{path} has no rows.")
+    try:
+        table = np.loadtxt(io.StringIO(rows), delimiter=",", ndmin=2, comments=None)
+    except ValueError as error:
+        raise UsageError(f"{path} has a row that is not all numbers: {error}.") from error
+    if table.shape[1] != len(header):
+        raise UsageError(f"{path} names {len(header)} columns, and its rows have {table.shape[1]}.")
+    return tuple(_columns(header, table, name) for name in NAMES)  # type: ignore[return-value]
+
+
+def _check_column(path: Path, header: list[str], name: str) -> None:
+    if name not in header and f"{name}_0" not in header:
         raise UsageError(
             f"{path} has no column {name!r} or '{name}_0': it needs obs_0, obs_1, …, action_0, …, "
             "reward and next_obs_0, …."
         )
+
+
+def _columns(header: list[str], table: np.ndarray, name: str) -> np.ndarray:
     numbered = [header.index(f"{name}_{k}") for k in range(len(header)) if f"{name}_{k}" in header]
-    return table[:, numbered] if numbered else table[:, wanted[0]]
+    return table[:, numbered] if numbered else table[:, header.index(name)]
 
 
 @dataclass(frozen=True)
@@ -151,16 +188,21 @@ class _Data:
 
     @classmethod
     def of(cls, obs: Any, action: Any, reward: Any, next_obs: Any) -> "_Data":
-        x, u, y = (np.asarray(part, dtype=float) for part in (obs, action, next_obs))
+        x, u, r, y = map(_numbers, (obs, action, reward, next_obs), NAMES)
         u = u[:, None] if u.ndim == 1 else u
-        r = np.asarray(reward, dtype=float).reshape(-1)
+        r = r.reshape(-1)
         if x.ndim != 2 or x.shape != y.shape or not len(x) == len(u) == len(r) or u.ndim != 2:
             raise UsageError(
                 "Transitions are `obs` and `next_obs` of shape (samples, entries), `action` of "
                 f"shape (samples, entries) and `reward` of shape (samples,); got {x.shape}, "
                 f"{y.shape}, {u.shape} and {r.shape}."
             )
-        if len(x) < FEWEST or not all(np.isfinite(part).all() for part in (x, u, r, y)):
+        if x.shape[1] + u.shape[1] > MOST_ENTRIES:
+            raise UsageError(
+                f"`guess_symmetries` fits all products of entries, of at most {MOST_ENTRIES} in "
+                f"`obs` and `action` together, got {x.shape[1] + u.shape[1]}."
+            )
+        if len(x) < FEWEST or not all((np.abs(part) <= LARGEST).all() for part in (x, u, r, y)):
             raise UsageError(
                 f"`guess_symmetries` needs at least {FEWEST} transitions of finite numbers, got "
                 f"{len(x)}."
@@ -186,6 +228,13 @@ class _Data:
             flips = product((1.0, -1.0), repeat=nodes)
             found += [SignedPermutation(np.arange(nodes), np.array(signs)) for signs in flips]
         return list({(*p.source.tolist(), *p.sign.tolist()): p for p in found}.values())
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf":
+        raise UsageError(f"`{name}` must be an array of real numbers, got {found.dtype}.")
+    return found.astype(float)
 
 
 class _Model:

@@ -66,6 +66,7 @@ def discover(
     search = _Search.of(env, seed)
     show = as_progress(progress)
     trials = search.trials(show)
+    _check_identity(search, trials)
     found, audit = _proved(search, trials, samples, seed, show)
     return _result(search, trials, found, audit, samples)
 
@@ -147,6 +148,23 @@ class _Search:
             return self.entries.moved(found.elements[g].move, state)
 
         return Declared(self.env, found.symmetry, transform)
+
+
+def _check_identity(search: _Search, trials: list[Trial]) -> None:
+    """What leaves everything in place is a symmetry wherever anything can be measured."""
+    if trials and not trials[0].element.move.changes:
+        return
+    name = type(search.env.unwrapped).__name__
+    if not search.moves:
+        raise UsageError(
+            f"`discover` compares steps around a reference state, and {name} refuses to be put "
+            "there. Declare the symmetry by hand and check it with `nearsym audit`."
+        )
+    raise UsageError(
+        f"{name} does not repeat itself: from the same state the same action led elsewhere, or "
+        "showed something else, so nothing can be compared. Its get_state has to hold all that its "
+        "steps depend on."
+    )
 
 
 def _proved(

@@ -124,6 +124,8 @@ def _check(
 ) -> None:
     if os.path.isdir(path):  # unlike Path.is_dir, it minds no forbidden folder on the way
         raise UsageError(f"`path` must name a file, got the folder {path}.")
+    if path.suffix != ".onnx":
+        raise UsageError(f"A policy is written to a .onnx file, got {path.name!r}.")
     if samples < 1:
         raise UsageError(f"`samples` must be at least 1, got {samples}.")
     if not isinstance(obs_space, Box) or not _readable(obs_space):

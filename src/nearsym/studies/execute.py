@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, check_whole
 from nearsym.runs.folder import versions, write_json
 from nearsym.runs.train import StopRequested, never
 from nearsym.studies.display import Quiet, Watcher, watcher_for
@@ -39,6 +39,9 @@ from nearsym.training.untrusted import refuse_linked_folder
 
 WRITE_EVERY = 20.0
 """Seconds between two writes of the results so far."""
+
+MOST_WORKERS = 10_000
+"""Tasks of a cluster at once; one machine has no room for so many processes."""
 
 StrPath = str | PathLike[str]
 
@@ -179,8 +182,8 @@ def _only_counted(study: Study, folder: Path, planned: list[Planned]) -> StudyOu
 
 
 def _check_workers(workers: int | None) -> None:
-    if workers is not None and workers < 1:
-        raise UsageError(f"`workers` must be at least 1, got {workers}.")
+    if workers is not None:
+        check_whole("workers", workers, 1, MOST_WORKERS)
 
 
 def _watcher(study: Study, progress: bool) -> Watcher:

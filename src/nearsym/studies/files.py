@@ -26,8 +26,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from nearsym.errors import UsageError, unknown_name
-from nearsym.studies.study import SCALES, SECTIONS, Evaluation, Grid, Study
+from nearsym.errors import UsageError, check_range, unknown_name
+from nearsym.studies.study import LONGEST_AXIS, SCALES, SECTIONS, Evaluation, Grid, Study
 from nearsym.training.untrusted import LARGEST_JSON, read_named_text
 
 ENTRIES = ("name", "title", "seeds", "evaluation", "grid", "tables", "figures", "claims")
@@ -77,8 +77,7 @@ def _study(content: Mapping[str, Any], name: str, scale: str) -> Study:
         if entry not in ENTRIES:
             raise unknown_name("entry", entry, ENTRIES)
     seeds = _typed(content, "seeds", int, DEFAULT_SEEDS[scale])
-    if seeds < 1:
-        raise UsageError(f"`seeds` must be at least 1, got {seeds}.")
+    check_range("seeds", seeds, 1, LONGEST_AXIS)
     usual = {"preset": scale, "seed": range(seeds)}
     found = content.get("grid", [])
     found = [found] if isinstance(found, dict) else found

@@ -65,6 +65,9 @@ class RunResult:
         return self.task, self.variant, self.obs
 
 
+_NEEDED = ("key", "task", "variant", "obs", "agent", "model", "seed", "preset", "frames", "returns")
+
+
 def write_results(path: Path, results: Iterable[RunResult]) -> None:
     """All results as one file, a line each, in an order that does not depend on when they came."""
     ordered = sorted(results, key=lambda run: (*map(str, run.world), run.model, run.seed, run.key))
@@ -85,9 +88,14 @@ def read_results(path: Path) -> list[RunResult]:
 def _read(line: str, where: str) -> RunResult:
     known = {f.name for f in fields(RunResult)}
     plain = parse_json(line, where, "is not the result of a run")
+    if not isinstance(plain, dict):
+        raise UsageError(f"{where} is not the result of a run: it is no JSON object.")
+    missing = [name for name in _NEEDED if name not in plain]
+    if missing:
+        raise UsageError(f"{where} is not the result of a run: it has no {missing[0]!r}.")
     try:
         result = RunResult(**{name: value for name, value in plain.items() if name in known})
         check_result(vars(result))
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise UsageError(f"{where} is not the result of a run: {error}.") from error
     return result

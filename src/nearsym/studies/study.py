@@ -1,13 +1,14 @@
 """A study as a value: which runs, how they are evaluated, and what is made of them."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, check_range, check_whole, unknown_name
 from nearsym.networks.build import NetworkConfig
 from nearsym.runs.config import ALGORITHMS, RunConfig
 from nearsym.runs.configure import configure
@@ -24,6 +25,10 @@ IN_NAMES = ("task", "variant", "model", "seed")
 """Axes that the name of a cell always has."""
 SECTIONS = ("algorithm", "network", "training")
 """Sections of a configuration; their settings are axes with dotted names."""
+MOST_RUNS = 100_000
+"""Of a study: minutes of planning."""
+LONGEST_AXIS = 10_000
+MOST_EPISODES = 10**6
 _PLAIN = ("task", "variant", "obs", "agent", "model")
 """Axes whose values speak for themselves."""
 _ELSEWHERE = ("network.model", "training.frames")
@@ -45,8 +50,7 @@ class Evaluation:
     task tests policies, where it has one and shows images."""
 
     def __post_init__(self) -> None:
-        if self.episodes < 0:
-            raise UsageError(f"`episodes` must not be negative, got {self.episodes}.")
+        check_whole("episodes", self.episodes, 0, MOST_EPISODES)
         if self.noise is not None and not self.episodes:
             raise UsageError("`noise` needs `episodes`: there are none to play under it.")
         if isinstance(self.noise, str) and self.noise != "task":
@@ -85,10 +89,7 @@ class Grid:
         return self.axes["seed"].index(values["seed"]) if "seed" in self.axes else 0
 
     def __len__(self) -> int:
-        count = 1
-        for values in self.axes.values():
-            count *= len(values)
-        return count
+        return math.prod(map(len, self.axes.values()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Grid) and self.axes == other.axes
@@ -118,13 +119,25 @@ def known_axes() -> tuple[str, ...]:
 
 def _values(name: str, given: Any) -> tuple[Any, ...]:
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping | type)
-    values = tuple(given) if several else (given,)
+    values = tuple(islice(given, LONGEST_AXIS + 1)) if several else (given,)
     if not values:
         raise UsageError(f"The axis {name!r} has no values.")
+    if len(values) > LONGEST_AXIS:
+        raise UsageError(f"The axis {name!r} has more than {LONGEST_AXIS:,} values.")
+    if _all_different(values):
+        return values
     for place, value in enumerate(values):
         if value in values[:place]:
             raise UsageError(f"The axis {name!r} has {_shown(value)} twice.")
     return values
+
+
+def _all_different(values: tuple[Any, ...]) -> bool:
+    """Whether that can be seen at a glance; values that are lists are compared one by one."""
+    try:
+        return len(set(values)) == len(values)
+    except TypeError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -200,6 +213,9 @@ class Study:
             raise unknown_name("scale", self.scale, SCALES)
         if not self.grids:
             raise UsageError(f"The study {self.name} has no `grids`, so there is nothing to run.")
+        runs = sum(math.prod(map(len, grid.axes.values())) for grid in self.grids)
+        if runs > MOST_RUNS:
+            raise UsageError(f"A study has at most {MOST_RUNS:,} runs, and {self.name} {runs:,}.")
 
     @property
     def folder_name(self) -> str:
@@ -220,8 +236,7 @@ class Study:
 
     def with_seeds(self, count: int) -> "Study":
         """The same study with so many seeds in every grid."""
-        if count < 1:
-            raise UsageError(f"`seeds` must be at least 1, got {count}.")
+        check_range("seeds", count, 1, LONGEST_AXIS)
         return replace(self, grids=tuple(grid.with_seeds(count) for grid in self.grids))
 
     def with_axis(self, name: str, values: Any) -> "Study":

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearsym.errors import RunError, UsageError
-from nearsym.training.untrusted import refuse_irregular
+from nearsym.training.untrusted import refuse_irregular, refuse_special
 
 PRIMITIVES = (
     "make_folder", "open_file", "allocate", "write_at", "sync", "sync_folder", "rename", "remove",
@@ -162,8 +162,10 @@ def replace(path: Path, *parts: bytes | memoryview) -> None:
     """Write a file so that its name always shows either the old content or all of the new.
 
     Written aside, synced, renamed, and the folder synced. A failure on the way leaves the old
-    content; what was written aside is deleted if the disk still allows it.
+    content; what was written aside is deleted if the disk still allows it. A device or a pipe is
+    not replaced.
     """
+    refuse_special(path)
     aside = path.with_name(path.name + ".part")
     try:
         remove(aside)  # what a killed process left may be longer than what we write

@@ -13,6 +13,7 @@ from torch import Tensor
 
 _ARRAY = "__ndarray__"
 _KINDS = "biufcSU"  # of arrays: numbers and text
+_BITS = 2000  # of whole numbers; torch reads no more than 2039
 _ATOMS = (bool, int, float, str, bytes, type(None))
 
 
@@ -38,7 +39,7 @@ def pack(value: Any, where: str = "state") -> Any:
         return {key: pack(entry, f"{where}[{key!r}]") for key, entry in value.items()}
     if type(value) in (list, tuple):
         return type(value)(pack(entry, f"{where}[{i}]") for i, entry in enumerate(value))
-    if type(value) in _ATOMS:
+    if type(value) in _ATOMS and not (type(value) is int and value.bit_length() > _BITS):
         return value
     raise TypeError(
         f"A checkpoint holds tensors, arrays and plain data; {where} is a {type(value).__name__}. "

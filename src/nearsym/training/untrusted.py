@@ -61,6 +61,22 @@ def refuse_linked_folder(folder: Path) -> None:
     _refuse_unless(folder, stat.S_IFDIR, "is no link. Put the folder itself there.")
 
 
+def refuse_special(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a socket: that would be gone.
+
+    >>> refuse_special(Path("/dev/null"))
+    Traceback (most recent call last):
+        ...
+    nearsym.errors.UsageError: /dev/null is a device. Name a file to write to.
+    """
+    try:
+        found = stat.S_IFMT(os.lstat(path).st_mode)
+    except OSError:  # whoever writes will say what is wrong
+        return
+    if found not in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
+        raise UsageError(f"{path} is {_KINDS.get(found, 'no file')}. Name a file to write to.")
+
+
 def _refuse_unless(path: Path, kind: int, wanted: str) -> None:
     try:
         found = stat.S_IFMT(os.lstat(path).st_mode)

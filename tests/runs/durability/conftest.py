@@ -26,8 +26,12 @@ KINDS = {
     "state, sac, memory": ("reacher-hard", "state", "sac", "memory"),
     "state, sac, disk": ("cartpole-swingup", "state", "sac", "disk"),
     "state, drqv2, disk": ("acrobot-swingup", "state", "drqv2", "disk"),
+    "craft, drqv2, disk": ("craft", "pixels", "drqv2", "disk"),
+    "robot, sac, memory": ("inverted_double_pendulum", None, "sac", "memory"),
     "trading, sac, memory": ("trading", None, "sac", "memory"),
 }
+MODELS = {"craft, drqv2, disk": "rpp", "robot, sac, memory": "exact"}
+"""All others are approximate, which has the most to keep."""
 
 
 def config_of(kind: str) -> dict[str, Any]:
@@ -36,7 +40,8 @@ def config_of(kind: str) -> dict[str, Any]:
     task, obs, agent, replay = KINDS[kind]
     options = {} if obs is None else {"obs": obs}
     options |= {"noise": 0.02} if obs == "pixels" else {}
-    config = preset_config("smoke", find_task(task, **options), agent, "approx")
+    model = MODELS.get(kind, "approx")
+    config = preset_config("smoke", find_task(task, **options), agent, model)
     repeat = config.task.frames_per_step
     training = replace(
         config.training,
@@ -70,6 +75,8 @@ class Runs:
     def __init__(self, place: Path, kind: str):
         self.place = place
         self.config = config_of(kind)
+        task, obs, *_ = KINDS[kind]
+        self.without_display = [] if kind.startswith("pixels") else [task, *([obs] if obs else [])]
 
     def folder(self, name: str) -> Path:
         return self.place / name
@@ -98,8 +105,7 @@ class Runs:
     def command(self, *stages: dict[str, Any]) -> list[str]:
         """What makes a driver work through some stages."""
         driver = Path(__file__).with_name("driver.py")
-        seen = self.config["task"].get("obs", "window")
-        return [sys.executable, str(driver), json.dumps(stages), seen]
+        return [sys.executable, str(driver), json.dumps(stages), *self.without_display]
 
     def drive(self, *stages: dict[str, Any]) -> list[Left]:
         """Let the stages happen one after the other; none may end in a traceback."""

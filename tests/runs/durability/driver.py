@@ -1,8 +1,9 @@
 """Starts and resumes runs, each time in a process of its own, and lets something happen at a chosen
 moment of each: a kill, a request to stop, a disk that fills.
 
-The arguments are a JSON list of stages and what the agents see (pixels or state); the answer, on
-standard output, is a list of what the stages left. A stage is a call of the library, or one of the
+The arguments are a JSON list of stages and, unless it needs a display, the task and what the agent
+sees, so that libraries are imported once for all of them; the answer, on standard output, is a list
+of what the stages left. A stage is a call of the library, or one of the
 command `nearsym` where it has a `command`. A moment is counted in calls of functions after a given
 one was entered, so that it does not depend on how fast the machine is.
 """
@@ -220,7 +221,7 @@ def run(stage):
     return {"code": code, "out": out, "err": err, "calls": calls[0] if calls else None}
 
 
-def import_all(state):
+def import_all(task=None, obs=None):
     """Once, for all stages. What opens a display is left to the processes that draw pictures."""
     from tensorboard.compat.proto import event_pb2  # noqa: F401
     from tensorboard.summary.writer import record_writer  # noqa: F401
@@ -228,10 +229,10 @@ def import_all(state):
     import nearsym.cli.main
     import nearsym.runs.run
 
-    if state:
-        nearsym.make("cartpole-swingup", obs="state").close()
+    if task is not None:
+        nearsym.make(task, **({} if obs is None else {"obs": obs})).close()
 
 
 if __name__ == "__main__":
-    import_all(state=sys.argv[2] == "state")
+    import_all(*sys.argv[2:])
     print(json.dumps([run(stage) for stage in json.loads(sys.argv[1])]))

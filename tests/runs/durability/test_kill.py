@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from kills import IN_A_ROW, rounds
+import kills
+from kills import IN_A_ROW, ROUNDS
 
 KINDS = [
     "pixels, drqv2, memory",
@@ -15,8 +16,11 @@ KINDS = [
     "state, sac, memory",
     "state, sac, disk",
     "state, drqv2, disk",
+    "craft, drqv2, disk",
+    "robot, sac, memory",
     "trading, sac, memory",
 ]
+assert len(KINDS) == kills.KINDS
 LOOP = "nearsym.training.loop.Trainer.run"
 STORES = ["state, sac, memory", "pixels, drqv2, disk"]
 
@@ -49,13 +53,13 @@ def test_one_kill(runs, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300 * rounds(len(KINDS)))
+@pytest.mark.timeout(300 * ROUNDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills_in_a_row_at_random_moments(kind, runs, whole):
     """The moments are spread over the whole run. What a resume repeats comes on top, so that every
     process is killed before it could finish."""
     rng, place, (same, calls) = random.Random(kind), runs(kind), whole(kind)
-    names, stages = [f"run-{n}" for n in range(rounds(len(KINDS)))], []
+    names, stages = [f"run-{n}" for n in range(ROUNDS)], []
     for name in names:
         moments = sorted(rng.randrange(calls) for _ in range(IN_A_ROW))
         waits = [b - a for a, b in zip([0, *moments], moments, strict=False)]

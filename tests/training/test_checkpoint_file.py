@@ -1,0 +1,92 @@
+"""What a pickle calls for is found without following it."""
+
+import collections
+import hashlib
+import io
+import os
+import pickle
+import pickletools
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from nearsym.training.checkpoint_file import FORMAT, _named, decode, encode
+from nearsym.training.packing import pack
+from nearsym.training.storage import CorruptError
+
+STATES = {
+    "plain": {"a": [1, -1, 300, 2**31, -(2**70), 2**1999, 0.5, True, None, "é" * 300, b"\x00c"]},
+    "nested": {"a": ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [], [[]], {}, {3: {"x": "y"}})},
+    "tensors": {str(i): torch.zeros(i, dtype=torch.float64) for i in range(300)},
+    "arrays": {"obs": np.zeros((2, 3), np.uint8), "text": np.array(["a"])},
+    "ordered": torch.nn.Linear(2, 3).state_dict(),
+    "shared": {"a": (same := torch.ones(2)), "b": same, "c": [same] * 300},
+    "tricky": {"c__builtin__\neval\n.": "cos\nsystem\n(S'x'\ntR."},
+}
+
+
+def recipe_of(content):
+    _, body = encode(content)
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("data.pkl")]
+        return archive.read(name)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_names_are_those_that_the_standard_library_finds(name, tmp_path):
+    content = {"frames": 3, "state": pack(STATES[name]), "replay": None, "settings": None}
+    recipe = recipe_of(content)
+    expected = [str(arg) for code, arg, _ in pickletools.genops(recipe) if code.name == "GLOBAL"]
+    assert [*_named(recipe)] == expected
+    path = tmp_path / "a.ckpt"
+    path.write_bytes(b"".join(encode(content)))
+    assert decode(path)["frames"] == 3
+
+
+class Runs:
+    """Something that runs when it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("/nowhere/that/is",)
+
+
+HOSTILE = {
+    "protocol 4": pickle.dumps(Runs(), 4),
+    "protocol 2": pickle.dumps(Runs(), 2),
+    "protocol 0": pickle.dumps(Runs(), 0),
+    "bytes": b"\x80\x02c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R.",
+    "instance": b"(S'x'\nios\nsystem\n.",
+    "extension": b"\x80\x02\x82\x01.",
+    "counter": pickle.dumps(collections.Counter("a"), 2),
+    "behind a text": b"\x80\x02X\x01\x00\x00\x00.0cos\nsystem\n.",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_more_than_data_is_refused(name, tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("archive/data.pkl", HOSTILE[name])
+        archive.writestr("archive/version", "3")
+    body = buffer.getvalue()
+    path = tmp_path / "a.ckpt"
+    path.write_bytes(FORMAT + b"\n" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.raises(CorruptError, match=r"more than tensors and plain data; .* nothing in it"):
+        decode(path)
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_recipe_that_breaks_off(cut):
+    recipe = recipe_of({"a": torch.ones(3), "b": "text"})
+    try:
+        *_, last = _named(recipe[:-cut])
+    except (ValueError, LookupError):
+        return
+    assert last.startswith("operation")
+
+
+def test_a_number_that_torch_could_not_read_is_refused_at_the_save():
+    with pytest.raises(TypeError, match=r"state\['a'\] is a int"):
+        pack({"a": 2**2000})
