@@ -62,6 +62,12 @@ def test_own_tasks_and_robots_follow_their_scales(preset, toys):
     assert follows(configure(toys.images, preset=preset)) == (True, False, True)
 
 
+def test_without_repeated_actions_sac_learns_at_the_published_rate(toys):
+    config = configure(toys.vector, agent="sac")
+    assert (config.algorithm.learning_rate, config.algorithm.target_tau) == (3e-4, 0.005)
+    assert config.training.seed_frames == config.algorithm.random_steps == 1000
+
+
 @pytest.mark.parametrize("task", ["craft", "cartpole-swingup", "trading"])
 def test_what_was_published_does_not(task):
     assert follows(configure(task)) == (False, False, False)
