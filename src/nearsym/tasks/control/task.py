@@ -13,6 +13,8 @@ from nearsym.tasks.control.variants import parse_variant
 from nearsym.tasks.task import Part, PixelsOrState, Settings
 
 OBSERVATIONS = ("pixels", "state")
+AVERAGE = 2e-3
+"""Of the weights that are played, at the preset laptop: about the last 500 updates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +121,16 @@ def _laptop(task: ControlTask, agent: str) -> Settings:
         # is the published horizon, 0.99 for each frame.
         discount = {"discount": 0.96} if task.domain.sparse else {}
         training = {"eval_every": 5000} | discount
-        return {"task": {"size": 53, "action_repeat": 4}, "training": training}
+        return {
+            "task": {"size": 53, "action_repeat": 4},
+            "algorithm": {"policy_average": AVERAGE},
+            "training": training,
+        }
     if task.obs == "state":
         return {"task": {"size": 51, "action_repeat": 2}, "training": {"batch_size": 256}}
     return {
         "task": {"size": 43, "action_repeat": 4},
-        "algorithm": {"target_tau": 0.02, "saturation_penalty": 1e-2, "policy_average": 2e-3},
+        "algorithm": {"target_tau": 0.02, "saturation_penalty": 1e-2, "policy_average": AVERAGE},
         "training": {
             "discount": 0.98,  # the paper's horizon, at twice its repeat
             "frames": 100_000 if task.domain.medium else 60_000,
