@@ -22,6 +22,8 @@ from nearsym.training import atomic
 
 COLUMNS = 4
 """Panels in a row."""
+TITLE_WIDTH = 50
+"""Characters that fit above a panel."""
 MARKED = 60
 """Lines with fewer points show each."""
 
@@ -39,9 +41,12 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
     rows = -(-len(charts) // columns)
     figure = Figure(figsize=(0.6 + 3.4 * columns, 0.9 + 2.7 * rows), layout="constrained")
     grid: Any = figure.subplots(rows, columns, squeeze=False)
+    names = list(dict.fromkeys(line.name for chart in charts for line in chart.lines))
+    # Of all panels together: one legend, so a colour has one meaning.
+    inks = {name: PALETTE[place] for name, place in zip(names, colours(names), strict=True)}
     handles: dict[str, Any] = {}
     for axes, chart in zip(grid.flat, charts, strict=False):
-        _draw(axes, chart, handles)
+        _draw(axes, chart, inks, handles)
     for unused in grid.flat[len(charts) :]:
         unused.remove()
     style = {"fontsize": 8, "frameon": False}
@@ -51,10 +56,10 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
     return figure
 
 
-def _draw(axes: Any, chart: Chart, handles: dict[str, Any]) -> None:
-    for line, colour in zip(chart.lines, colours([x.name for x in chart.lines]), strict=True):
+def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]) -> None:
+    for line in chart.lines:
         draw_line = _draw_dots if chart.dots else _draw_line
-        handles.setdefault(line.name, draw_line(axes, line, PALETTE[colour]))
+        handles.setdefault(line.name, draw_line(axes, line, inks[line.name]))
     axes.set_ylim(inner_range(chart.lines, chart.dots))
     if not chart.ticks and not chart.dates:
         axes.locator_params(axis="x", nbins=5)
@@ -64,7 +69,7 @@ def _draw(axes: Any, chart: Chart, handles: dict[str, Any]) -> None:
     if chart.dates:
         shown = np.linspace(0, len(chart.dates) - 1, 4).astype(int)
         axes.set_xticks(shown, [chart.dates[i] for i in shown], fontsize=7)
-    axes.set_title(chart.title, fontsize=8)
+    axes.set_title(textwrap.fill(chart.title, TITLE_WIDTH), fontsize=8)
     axes.set_xlabel(chart.x_label, fontsize=8)
     axes.set_ylabel(chart.y_label, fontsize=8)
     axes.tick_params(labelsize=7)
@@ -147,6 +152,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "parameters": (),
     "wall-clock": ("wall-clock",),
     "regret": ("regret", "sweeps", "profiles", "curves"),
+    "stay-put": ("weights", "curves"),
 }
 """What the built-in studies draw."""
 
