@@ -239,3 +239,11 @@ class Flickering(gym.ObservationWrapper):
 def test_a_world_that_does_not_repeat_itself():
     with pytest.raises(UsageError, match="PendulumEnv does not repeat itself"):
         quick(Flickering(gym.make("Pendulum-v1")))
+
+
+@pytest.mark.parametrize("given", [None, "craft"])
+def test_what_is_no_environment(given):
+    with pytest.raises(UsageError, match="An environment is expected, got"):
+        discover(given)
+    with pytest.raises(UsageError, match="An audit needs an environment, got"):
+        nearsym.audit(given)

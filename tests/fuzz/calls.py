@@ -69,7 +69,12 @@ def _arrays(rng, shape):
     return rng.choice([good, *bad])
 
 
-ENVIRONMENTS = {"craft": {}, "cartpole-swingup": {"obs": "state"}, "trading": {}}
+ENVIRONMENTS = {
+    "craft": {},
+    "cartpole-swingup": {"obs": "state"},
+    "trading": {},
+    "inverted_pendulum": {},
+}
 _MADE: dict = {}
 
 

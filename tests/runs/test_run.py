@@ -165,6 +165,12 @@ def test_observations_of_another_shape(shape, run):
         run.policy(np.zeros(shape))
 
 
+@pytest.mark.parametrize("obs", [[np.nan, 0.0], [np.inf, 0.0], [1j, 0.0], ["a", "b"], None])
+def test_observations_that_are_no_numbers(obs, run):
+    with pytest.raises(UsageError, match="reads observations of finite real numbers"):
+        run.policy(np.array(obs))
+
+
 def test_images_are_read_as_they_are_shown(toys, tmp_path):
     images = Symmetry(ImageAction(MIRROR, -3, -2), MIRROR.sign())
     short = {"frames": 60, "seed_frames": 50, "eval_every": 60}

@@ -63,6 +63,18 @@ def test_what_is_finished_is_never_repeated(whole, study, place):
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_file_that_should_hold_one_result(whole, study, place, times):
+    path = min((place / "pool").glob("*/result-*"))
+    text = path.read_text()
+    path.write_text(times * text)
+    again = run_study(study(), out=place)
+    path.write_text(text)
+    (reason,) = again.failures.values()
+    assert f"should hold one result and holds {times}. Delete it" in reason
+    assert len(again.results) == 3
+
+
 def test_studies_share_runs(whole, study, place):
     before = trained(place / "pool")
     other = study(name="other", model="exact", evaluation=Evaluation())

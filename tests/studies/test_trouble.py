@@ -76,9 +76,9 @@ LARGER = Grid(
         "variant": ["original", "tilt=90"],
         "model": ["none", "exact"],
         "preset": "smoke",
-        "frames": 2000,
-        "seed": range(4),
-        "training.eval_every": 500,
+        "frames": 1200,
+        "seed": range(2),
+        "training.eval_every": 400,
         "training.checkpoint_every": 100,
     }
 )
@@ -119,7 +119,7 @@ def test_many_random_kills_of_workers_and_drivers(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300 + 30 * KILLS)
+@pytest.mark.timeout(1800)
 def test_random_kills_of_workers_and_drivers(tmp_path, numbers):
     """Nothing is lost, nothing is run twice, the results are the same."""
     rng, killed = random.Random(0), {"driver": 0, "worker": 0}
@@ -152,5 +152,5 @@ def test_random_kills_of_workers_and_drivers(tmp_path, numbers):
     assert multiprocessing.active_children() == []
     undisturbed = run_study(LARGE, out=tmp_path / "whole", workers=2)
     disturbed = tmp_path / "out" / "large-smoke" / "results.jsonl"
-    assert len(read_results(disturbed)) == len(LARGER) == 16
+    assert len(read_results(disturbed)) == len(LARGER) == 8
     assert numbers(disturbed) == numbers(undisturbed.folder / "results.jsonl")

@@ -31,6 +31,8 @@ def check_environment(env: Any) -> None:
 
 def declared_symmetry(env: gym.Env) -> Symmetry:
     """The symmetry an environment declares, or an error that says what is missing."""
+    if not isinstance(env, gym.Env):
+        raise UsageError(f"An audit needs an environment, got {type(env).__name__}.")
     layer = layer_of(env, Symmetric)
     symmetry = None if layer is None else layer.symmetry
     if not isinstance(symmetry, Symmetry):

@@ -62,8 +62,7 @@ def export_policy(
     actions (`metadata_props`).
     """
     onnx, runtime = _libraries()
-    path = Path(path)
-    _check(networks, path, obs_space, action_space, samples)
+    _check(networks, path := Path(path), obs_space, action_space, samples)
     policy = BoxPolicy(copy.deepcopy(MeanPolicy(networks)), action_space)
     obs = _draw(obs_space, samples, seed)
     batches = [obs[:1], obs[:2], obs]

@@ -30,6 +30,8 @@ def with_states(env: gym.Env) -> gym.Env:
 
 def check_set_state(env: gym.Env) -> None:
     """Refuse a `set_state` that collides with Gymnasium's `MujocoEnv.set_state(qpos, qvel)`."""
+    if not isinstance(env, gym.Env):
+        raise UsageError(f"An environment is expected, got {type(env).__name__}.")
     layer = env
     while True:
         own = _parameters(type(layer), "set_state")

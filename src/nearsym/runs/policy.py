@@ -15,6 +15,8 @@ def own_action(
     """The action for an observation, or for each of a batch, both in the units of the environment's
     author. Agents themselves read float32 or bytes and act in [−1, 1]ⁿ."""
     own_obs, own_actions = own_spaces(env)
+    if obs.dtype.kind not in "biuf" or not np.isfinite(obs).all():
+        raise UsageError("The policy reads observations of finite real numbers.")
     single = obs.shape == own_obs.shape
     batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
     if batch.shape[1:] != own_obs.shape:

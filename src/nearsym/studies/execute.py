@@ -262,5 +262,10 @@ def _result(job: Job) -> RunResult:
     path = job.place.result_file(job.evaluation)
     if path is None:
         raise UsageError(f"The result of the run is gone from {job.place.folder}.")
-    (result,) = read_results(path)
-    return result
+    results = read_results(path)
+    if len(results) != 1:
+        raise UsageError(
+            f"{path} should hold one result and holds {len(results)}. Delete it: the run is there, "
+            "and is played again."
+        )
+    return results[0]

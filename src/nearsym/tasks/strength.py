@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, shown, unknown_name
 
 ORIGINAL = "original"
 Strengths = Mapping[str, tuple[float, float, float]]
@@ -16,6 +16,8 @@ def read_variant(text: str | None, task: str, strengths: Strengths) -> tuple[str
     >>> read_variant("wind", "craft", {"wind": (0.0, 1.0, 0.3)})
     ('wind', 0.3)
     """
+    if not isinstance(text, str | None):
+        raise UsageError(f"`variant` is a text, NAME or NAME=STRENGTH, got {shown(text)}.")
     name, equals, number = (ORIGINAL if text is None else text).partition("=")
     if name not in (ORIGINAL, *strengths):
         raise unknown_name(f"variant of {task}", name, (ORIGINAL, *strengths))

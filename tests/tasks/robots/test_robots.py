@@ -166,3 +166,41 @@ class TestRefusals:
         model = nearsym.make("swimmer").unwrapped.model
         with pytest.raises(UsageError, match="takes the body 'mid' where no other one is"):
             body_move(model, X)
+
+
+@pytest.mark.parametrize("action", [None, "x", np.ones(1, complex), [np.nan], [2.0], [0.0, 0.0]])
+def test_actions_that_are_none_change_nothing(action):
+    env = nearsym.make("inverted_pendulum").unwrapped
+    env.reset(seed=0)
+    before = env.get_state()
+    with pytest.raises(UsageError, match=r"has shape \(1,\) and lies in .* Nothing was simulated"):
+        env.step(action)
+    assert_same_state(env.get_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("qpos", np.array([np.nan, 0.0])),
+        ("qpos", np.zeros(2, complex)),
+        ("qvel", np.zeros(3)),
+        ("ctrl", None),
+        ("steps", "x"),
+        ("time", np.inf),
+        ("task_random", np.zeros(6)),
+    ],
+)
+def test_states_that_are_none_change_nothing(name, value):
+    env = nearsym.make("inverted_pendulum", variant="wear").unwrapped
+    env.reset(seed=0)
+    env.step([0.5])
+    before = env.get_state()
+    with pytest.raises(UsageError):
+        env.set_state(env.get_state() | {name: value})
+    with pytest.raises(UsageError, match="A state is what get_state"):
+        env.set_state(None)
+    assert_same_state(env.get_state(), before)
+
+
+def assert_same_state(a, b):
+    assert all(np.array_equal(a[name], b[name]) for name in b)

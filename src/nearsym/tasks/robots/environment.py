@@ -1,12 +1,13 @@
 """Gymnasium's MuJoCo tasks as environments that declare their symmetry."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from nearsym.errors import MissingExtraError, UsageError, unknown_name
+from nearsym.errors import MissingExtraError, UsageError, shown, unknown_name
 from nearsym.groups.symmetry import Symmetry
 from nearsym.physics.body import BodyMove
 from nearsym.physics.states import ModelStates
@@ -63,12 +64,14 @@ class RobotEnv(gym.Env):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if not self._running:
             raise UsageError("The episode has not begun or is over: call reset() before step().")
-        given = np.asarray(action, dtype=float)
-        if given.shape != self._high.shape or not (np.abs(given) <= 1 + 1e-6).all():
+        given = np.asarray(action)
+        numeric = given.shape == self._high.shape and given.dtype.kind in "biuf"
+        if not numeric or not (np.abs(given) <= 1 + 1e-6).all():
             raise UsageError(
                 f"An action of {self.domain.name} has shape {self._high.shape} and lies in "
-                f"[-1, 1], got {given.tolist()}. Nothing was simulated."
+                f"[-1, 1], got {shown(given.tolist())}. Nothing was simulated."
             )
+        given = given.astype(float)
         self.variant.before_step(self.model, given)
         scaled = self._high * np.clip(given, -1.0, 1.0)
         obs, reward, terminated, _, info = self._states.step(scaled)
@@ -97,11 +100,28 @@ class RobotEnv(gym.Env):
 
     def set_state(self, state: State) -> None:
         """Go on from a state that `get_state` gave, bit for bit."""
-        check_packed(state.get("task_random"))
+        self._check_state(state)
         self.variant.before_step(self.model, np.asarray(state["ctrl"]))
         self._states.set_state(state)
         self._steps, self._running = int(state["steps"]), bool(state["running"])
         unpack_generator(self._inner.np_random, state["task_random"])
+
+    def _check_state(self, state: State) -> None:
+        """Refuse what `get_state` cannot have given, before anything is changed by it."""
+        if not isinstance(state, Mapping):
+            raise UsageError(f"A state is what get_state() gave, got {type(state).__name__}.")
+        check_packed(state.get("task_random"))
+        for name, now in self.get_state().items():
+            given = np.asarray(state.get(name))
+            if given.shape != now.shape or given.dtype.kind not in "biuf":
+                raise UsageError(
+                    f"The entry {name!r} of a state has shape {now.shape} and real numbers, got "
+                    f"{given.dtype} of shape {given.shape}. Nothing was changed."
+                )
+            if not np.isfinite(given).all():
+                raise UsageError(
+                    f"The entry {name!r} of a state is not finite. Nothing was changed."
+                )
 
     def reference_state(self) -> dict[str, np.ndarray]:
         """A state that every symmetry of the model keeps."""
