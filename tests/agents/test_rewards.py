@@ -40,9 +40,12 @@ def test_agents_learn_the_same_from_any_unit_of_reward(agent, make_agent, make_b
 
 
 @pytest.mark.parametrize("agent", ["sac", "drqv2"])
-def test_scales_of_observations_do_not_matter_either(agent, make_agent, make_batch, weights):
+@pytest.mark.parametrize("units", [(1024.0, 4096.0), (2**-10, 2**-12)], ids=["large", "small"])
+def test_unusual_scales_of_observations_do_not_matter_either(
+    agent, units, make_agent, make_batch, weights
+):
     found = []
-    for unit in (1.0, 1024.0):
+    for unit in units:
         learner = make_agent(agent, network={"normalise": True})
         for seed in range(3):
             batch = make_batch(seed=seed)

@@ -56,8 +56,8 @@ class NetworkConfig:
     waist: int | None = 50
     """Width of DrQ-v2's trunk, or None to go without."""
     normalise: bool = False
-    """Subtract the running mean of vector observations and divide by their deviation, one for each
-    orbit of coordinates, so that symmetries stay exact."""
+    """Subtract the running mean of vector observations, and bring deviations below 0.1 or above 10
+    there with one scale for each orbit of coordinates, so that symmetries stay exact."""
     sit_readout: str = "broken"
     """What follows the symmetric part of sit: broken (the baseline, plain heads) or equivariant
     (features over the group, exact heads)."""

@@ -19,7 +19,7 @@ from nearsym.networks.kit import Kit
 from nearsym.networks.normalise import Normaliser
 
 SMALLEST_SIZE = 37
-FARTHEST = 10.0
+FARTHEST = 100.0
 """Where normalised entries end: rare ones must not shake the networks."""
 
 

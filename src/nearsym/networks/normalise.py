@@ -11,16 +11,20 @@ LONGEST = 1000
 """Batches that the moments remember: a moving average of the replay, not of its history."""
 FLAT = 1e-6
 """A deviation below this share of the mean is rounding: such entries are not scaled."""
+USUAL = (0.1, 10.0)
+"""Deviations in between are left alone: there the author's units tell what matters more."""
 
 
 class Normaliser(nn.Module):
     """x ↦ (x − m) / s, with the moments of the observations seen, averaged over the group.
 
-        m = P μ,  P = 1/|G| Σ_g ρ(g),      s_i² = mean of E (x_j − m_j)² over the block of i
+        m = P μ,  P = 1/|G| Σ_g ρ(g),      σ_i² = mean of E (x_j − m_j)² over the block of i,
+        s = σ / clip(σ, 0.1, 10)
 
-    A block holds coordinates that some ρ(g) mixes; where ρ permutes coordinates it is an orbit.
-    Since ρ(g) m = m and s is constant on blocks, the map commutes with every ρ(g), whatever was
-    seen. Over the trivial group it is the usual mean and deviation of each coordinate.
+    Deviations end up between 0.1 and 10, and those that are there already stay. A block holds
+    coordinates that some ρ(g) mixes; where ρ permutes coordinates it is an orbit. Since ρ(g) m = m
+    and s is constant on blocks, the map commutes with every ρ(g), whatever was seen. Over the
+    trivial group these are the mean and the deviation of each coordinate.
 
     Nothing is learned by gradients: `watch` takes a batch into the moments. Before the first it
     changes nothing.
@@ -28,9 +32,9 @@ class Normaliser(nn.Module):
     >>> from nearsym.groups.catalog import dihedral
     >>> mirror = dihedral(1)
     >>> normaliser = Normaliser(mirror.sign() + mirror.trivial())
-    >>> normaliser.watch(torch.tensor([[30.0, 5.0], [50.0, 9.0]]))
-    >>> normaliser.shift, normaliser(torch.tensor([[0.0, 5.0]]))  # no mean where a sign changes
-    (tensor([0., 7.]), tensor([[ 0., -1.]]))
+    >>> normaliser.watch(torch.tensor([[3000.0, 5.0], [4000.0, 9.0]]))
+    >>> normaliser.shift, normaliser.scale  # no mean where a sign changes
+    (tensor([0., 7.]), tensor([353.5534,   1.0000]))
     """
 
     block: Tensor
@@ -75,7 +79,7 @@ class Normaliser(nn.Module):
         spread = self._shared(self.variance + (self.mean - shift).square()).sqrt()
         flat = spread <= FLAT * self._shared(shift.abs())
         self.shift.copy_(shift)
-        self.scale.copy_(torch.where(flat, 1.0, spread))
+        self.scale.copy_(torch.where(flat, 1.0, spread / spread.clamp(*USUAL)))
 
     def _shared(self, values: Tensor) -> Tensor:
         """Each block's mean for all of its coordinates, to the last bit."""
