@@ -66,8 +66,9 @@ def test_loaded_to_play_the_networks_are_the_average(kind, make_agent, make_batc
 
 
 def test_moments_of_a_normaliser_are_copied(make_agent, make_batch):
-    given = {"policy_average": 0.01, "network": {"normalise": True}}
-    agent = trained(make_agent, make_batch, "sac", **given)
+    agent = make_agent("sac", policy_average=0.01, network={"normalise": True})
+    batch = make_batch()
+    agent.update(batch._replace(obs=100 * batch.obs), step=0)  # usual units are left alone
     own, played = agent.networks.encoder.normaliser, agent.averaged.parts["encoder"].normaliser
     assert (own.scale != 1).any()
     assert torch.equal(own.scale, played.scale)
