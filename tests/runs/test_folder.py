@@ -44,7 +44,7 @@ def test_a_folder_is_named_by_its_run():
 
 
 def test_what_a_preset_says_needs_no_name():
-    assert named(size=51) == named()  # it is the preset's
+    assert named(size=43) == named()  # it is the preset's
     assert named(frames=7000) == named()
     assert named(threads=2, precision="fp32") == named()
 

@@ -19,6 +19,7 @@ from nearsym.training.callbacks import Callback
 MIRROR = dihedral(1)
 SIGNS = Symmetry(2 * MIRROR.sign(), MIRROR.sign())
 SHORT = {"frames": 80, "seed_frames": 30, "eval_every": 40, "checkpoint_every": 40}
+SHORT |= {"discount": 0.99}  # not by the length of an episode, which a wrapper may tell
 train = partial(nearsym.train, preset="smoke", training=SHORT, threads=1)
 
 
