@@ -1,6 +1,7 @@
 """Settings from a file: what is read, and what is refused."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_mistakes(content, text, write):
     with pytest.raises(UsageError) as caught:
         read_values(write(content))
     assert text in str(caught.value)
+
+
+def test_a_pipe_of_the_shell_and_one_that_nobody_writes_to(tmp_path):
+    ours, theirs = os.pipe()
+    os.write(theirs, b'{"seed": 3}')
+    os.close(theirs)
+    assert read_values(Path(f"/dev/fd/{ours}")) == {"seed": 3}
+    os.close(ours)
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("pipe.json")
+    for name in ("pipe.json", "link.json"):
+        with pytest.raises(UsageError, match="is a pipe, and no file of settings"):
+            read_values(tmp_path / name)
 
 
 def test_a_file_that_is_not_there(tmp_path):

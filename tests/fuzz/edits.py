@@ -130,13 +130,13 @@ def edit_json(path, witness, rng):
 
 
 def edit_line(path, witness, rng):
-    lines = path.read_text().split("\n")
+    lines = path.read_text(errors="surrogateescape").split("\n")
     number = rng.randrange(len(lines))
     try:
         lines[number] = json.dumps(edit_value(json.loads(lines[number]), rng))
     except ValueError:
         lines[number] = rng.choice(["", "junk", "[]", "{}", "\x00"])
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), errors="surrogateescape")
 
 
 def edit_value(value, rng):

@@ -1,5 +1,6 @@
 """Settings from a JSON file, to start from before the flags."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def read_values(path: Path) -> dict[str, Any]:
 def _text(path: Path) -> str:
     """What a file says; pipes are welcome here, as in `--config <(…)`, and may not be endless."""
     try:
+        _refuse_waiting(path)
         with path.open("rb") as file:
             content = file.read(LARGEST_JSON + 1)
         if len(content) > LARGEST_JSON:
@@ -32,5 +34,15 @@ def _text(path: Path) -> str:
         return content.decode("utf-8")
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+    except UsageError:
+        raise
     except ValueError as error:  # no UTF-8
         raise UsageError(f"{path} is no JSON file: {error}.") from None
+
+
+def _refuse_waiting(path: Path) -> None:
+    """Refuse a pipe that lies in a folder: perhaps nobody ever writes to it. Those that a shell
+    makes lie in /dev, or nowhere."""
+    real = os.path.realpath(path)
+    if path.is_fifo() and os.path.exists(real) and not real.startswith("/dev/"):
+        raise UsageError(f"{path} is a pipe, and no file of settings. Name the file itself.")
