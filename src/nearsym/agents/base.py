@@ -216,7 +216,11 @@ class Learner(Generic[Config]):
         q = self.networks.critic(features, action)
         loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
         minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
-        metrics = {"critic/loss": loss.detach(), "critic/q": q.detach().mean()}
+        return self.critic_metrics(loss.detach(), q.detach())
+
+    def critic_metrics(self, loss: Tensor, q: Tensor) -> dict[str, Tensor]:
+        """What is logged of the critic."""
+        metrics = {"critic/loss": loss, "critic/q": q.mean()}
         return metrics if self.rewards is None else metrics | {"reward/unit": self.rewards.unit}
 
     def mirror_loss(

@@ -12,6 +12,7 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.base import Compute, Learner, normal_like, uniform_action
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
+from nearsym.agents.sac_by_hand import ByHand, by_hand, step
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
@@ -76,6 +77,7 @@ class SAC(Learner[SACConfig]):
         generator: torch.Generator,
     ):
         super().__init__(networks, config, compute=compute, generator=generator)
+        self._by_hand = by_hand(networks, self.target_critic)
         start = math.log(config.temperature)
         self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
         self.optimisers["temperature"] = (
@@ -101,20 +103,23 @@ class SAC(Learner[SACConfig]):
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
         batch = self.taken(batch)
         features = self.encode(batch.obs)
-        metrics = self._update_critic(features, batch)
-        metrics |= self._update_actor(batch.obs, features.detach())
+        if self._by_hand is None:
+            metrics = self.fit_critic(features, batch.action, self._target(batch))
+            metrics |= self._update_actor(batch.obs, features.detach())
+        else:
+            metrics = self._update_by_hand(self._by_hand, features, batch)
         self.end_update()
         return metrics
 
-    def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
-        with torch.no_grad():
-            next_features = self.encode(batch.next_obs)
-            next_action, log_prob = self._sample(*self.networks.actor(next_features))
-            next_q = self.target_critic(next_features, next_action)
-            soft_q = next_q - self.temperature * log_prob
-            target = clipped_double_q_target(batch.reward, batch.discount, soft_q)
-
-        return self.fit_critic(features, batch.action, target)
+    @torch.no_grad()
+    def _target(self, batch: Batch) -> Tensor:
+        features = self.encode(batch.next_obs)
+        by_hand = self._by_hand
+        actor = self.networks.actor if by_hand is None else by_hand.actor
+        critic = self.target_critic if by_hand is None else by_hand.target
+        action, log_prob = self._sample(*actor(features))
+        soft_q = critic(features, action) - self.temperature * log_prob
+        return clipped_double_q_target(batch.reward, batch.discount, soft_q)
 
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
         mean, log_std = self.networks.actor(features)
@@ -123,20 +128,31 @@ class SAC(Learner[SACConfig]):
         loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
         loss = loss + self.mirror_loss(obs, torch.tanh(mean), self._mean)
         minimise(loss, self.optimisers["actor"])
-        entropy = -log_prob.detach().mean()
-        self._update_temperature(entropy, action.shape[-1])
-        return {
-            "actor/loss": loss.detach(),
-            "actor/entropy": entropy,
-            "actor/temperature": self.temperature,
-        }
+        return self._update_temperature(loss.detach(), log_prob.detach())
 
-    def _update_temperature(self, entropy: Tensor, action_size: int) -> None:
+    @torch.no_grad()
+    def _update_by_hand(self, by_hand: ByHand, features: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """The same steps without autograd."""
+        critic = by_hand.of_critic(features, batch.action, self._target(batch))
+        step(self.optimisers["critic"], by_hand.critic.learned, critic.gradients)
+        metrics = self.critic_metrics(critic.loss, critic.values)
+        noise = normal_like(batch.action, self.generator)
+        actor = by_hand.of_actor(features, noise, self.temperature)
+        step(self.optimisers["actor"], by_hand.actor.learned, actor.gradients)
+        return metrics | self._update_temperature(actor.loss, actor.values)
+
+    def _update_temperature(self, actor_loss: Tensor, log_prob: Tensor) -> dict[str, Tensor]:
+        entropy = -log_prob.mean()
         optimiser = self.optimisers["temperature"]
         if optimiser is not None:
             # The gradient of L = α (H + dim a) by log α is L itself.
-            gradient = self.temperature * (entropy + action_size)
+            gradient = self.temperature * (entropy + self.networks.action_size)
             optimiser.step([gradient.to(self.log_temperature.dtype)])
+        return {
+            "actor/loss": actor_loss,
+            "actor/entropy": entropy,
+            "actor/temperature": self.temperature,
+        }
 
     @property
     def temperature(self) -> Tensor:

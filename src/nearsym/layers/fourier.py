@@ -30,19 +30,52 @@ class FourierBlocks(nn.Module):
 
     def product(self, x_hat: Tensor, filters: Tensor) -> Tensor:
         """ŷ (|G|, batch, out) from x̂ (|G|, batch, in) and filters over elements (|G|, in, out)."""
-        n, batch, width = x_hat.shape
-        out = filters.shape[-1]
-        psi_hat = torch.mm(self.of_filters(), filters.reshape(n, -1))
+        factors = self._factors(x_hat, filters)
+        return torch.cat([_apart(torch.bmm(x, psi), d) for d, x, psi in factors])
+
+    def product_backward(
+        self, x_hat: Tensor, filters: Tensor, dy_hat: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients by x̂ and by the filters."""
+        by_x, by_psi, start = [], [], 0
+        for d, x, psi in self._factors(x_hat, filters):
+            end = start + len(x) * d * d
+            dy = _together(dy_hat[start:end], d)
+            by_x.append(_apart(torch.bmm(dy, psi.transpose(1, 2)), d))
+            of_psi = torch.bmm(x.transpose(1, 2), dy).reshape(
+                len(x), d, filters.shape[1], d, filters.shape[2]
+            )
+            by_psi.append(of_psi.permute(0, 3, 1, 2, 4).reshape(-1, *filters.shape[1:]))
+            start = end
+        by_psi_hat = torch.cat(by_psi).reshape(len(filters), -1)
+        by_filters = torch.mm(self.of_filters().t(), by_psi_hat).view_as(filters)
+        return torch.cat(by_x), by_filters
+
+    def _factors(self, x_hat: Tensor, filters: Tensor) -> list[tuple[int, Tensor, Tensor]]:
+        """For each size d of a block: d, x̂ as (blocks, d·batch, d·in), ψ̂ as (blocks, d·in, d·out)."""
+        _, width, out = filters.shape
+        psi_hat = torch.mm(self.of_filters(), filters.reshape(len(filters), -1))
         found, start = [], 0
         for d, count in self.sizes:
             end = start + count * d * d
-            x = x_hat[start:end].reshape(count, d, d, batch, width).transpose(2, 3)
             psi = psi_hat[start:end].reshape(count, d, d, width, out).permute(0, 2, 3, 1, 4)
-            x, psi = x.reshape(count, d * batch, -1), psi.reshape(count, d * width, -1)
-            y = torch.bmm(x, psi).reshape(count, d, batch, d, out).transpose(2, 3)
-            found.append(y.reshape(-1, batch, out))
+            psi = psi.reshape(count, d * width, d * out)
+            found.append((d, _together(x_hat[start:end], d), psi))
             start = end
-        return torch.cat(found)
+        return found
+
+
+def _together(entries: Tensor, d: int) -> Tensor:
+    """The entries of d×d blocks, (blocks·d·d, batch, width), as (blocks, d·batch, d·width)."""
+    _, batch, width = entries.shape
+    return entries.reshape(-1, d, d, batch, width).transpose(2, 3).reshape(-1, d * batch, d * width)
+
+
+def _apart(blocks: Tensor, d: int) -> Tensor:
+    """The inverse of `_together`."""
+    count, rows, columns = blocks.shape
+    entries = blocks.reshape(count, d, rows // d, d, columns // d).transpose(2, 3)
+    return entries.reshape(-1, rows // d, columns // d)
 
 
 def fourier_blocks(group: FiniteGroup) -> FourierBlocks | None:

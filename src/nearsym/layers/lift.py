@@ -150,13 +150,14 @@ class ProjectLinear(nn.Module):
         if self.out_channels > 1:
             vectors = vectors.unflatten(-1, (-1, self.out_channels)).movedim(-1, -3)
         y = F.linear(vectors.flatten(-2), self.average().to(vectors.dtype))  # (…, [out,] size)
-        if self.bias is not None:
-            y = y + self._invariant_bias()
+        bias = self.invariant_bias()
+        y = y if bias is None else y + bias
         return y if self.out_channels == 1 else y.transpose(-2, -1)
 
-    def _invariant_bias(self) -> Tensor:
+    def invariant_bias(self) -> Tensor | None:
         """The part of the bias that ρ leaves in place, as ([out,] size)."""
-        assert self.bias is not None
+        if self.bias is None:
+            return None
         bias = self.bias if self.invariant is None else self.invariant() @ self.bias
         return bias.squeeze(-1) if self.out_channels == 1 else bias.t()
 

@@ -1,6 +1,7 @@
 """Group convolution over a finite group: the linear layer between regular features."""
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,7 +84,7 @@ class GroupLinear(nn.Module):
     ) -> Float[Tensor, "*batch group out_channels"]:
         check_last("GroupLinear", x, (self.group.order, self.in_channels), self.filters)
         n, count = self.group.order, len(self.filters)
-        if self.relaxed is None or (count == 1 and self._in_blocks):
+        if self.relaxed is None or (count == 1 and self.in_blocks):
             filters = self.filters.view(n, self.in_channels, self.out_channels)
             return self._convolve(x, filters, self.relaxed, self.bias)
         filters = self.filters.view(count, n, self.in_channels, self.out_channels)
@@ -95,7 +96,8 @@ class GroupLinear(nn.Module):
         return y if self.bias is None else y + self.bias
 
     @property
-    def _in_blocks(self) -> bool:
+    def in_blocks(self) -> bool:
+        """Whether the convolution is a product for each irreducible representation."""
         return self.signs is not None or self.blocks is not None
 
     def _convolve(
@@ -106,7 +108,7 @@ class GroupLinear(nn.Module):
         bias: Tensor | None = None,
     ) -> Tensor:
         """Σ_h ψ(g⁻¹h) x[h] + b with stored filters of shape (group, in, out)."""
-        if self._in_blocks and self.group.order > 1:
+        if self.in_blocks and self.group.order > 1:
             y = self._by_blocks(x, filters, relaxed)
             return y if bias is None else y + bias
         if relaxed is not None:  # the trivial group: one weight
@@ -128,22 +130,38 @@ class GroupLinear(nn.Module):
         products; one layer leaves it so for the next.
         """
         n = self.group.order
-        if self.blocks is None:
-            assert self.signs is not None
-            assert self.back is not None
-            into, outof = self.signs, self.back()  # (character, element), its inverse up to 1/√|G|
-        else:
-            into, outof = self.blocks.into(), self.blocks.outof()
+        into, outof = self.transforms()
         if relaxed is not None and self.relax == "input":
             into = into * relaxed
         elif relaxed is not None:
             outof = outof * relaxed.t()
         by_element = x.movedim(-2, 0)
         x_hat = torch.mm(into, by_element.reshape(n, -1)).reshape(n, -1, x.shape[-1])
-        product = torch.bmm if self.blocks is None else self.blocks.product
-        y_hat = product(x_hat, filters)
-        y = torch.mm(outof, y_hat.reshape(n, -1))
+        y = torch.mm(outof, self.product(x_hat, filters).reshape(n, -1))
         return y.reshape(*by_element.shape[:-1], filters.shape[-1]).movedim(0, -2)
+
+    def transforms(self) -> tuple[Tensor, Tensor]:
+        """The Fourier transform over the group, (character or block entry, element), and back."""
+        if self.blocks is not None:
+            return self.blocks.into(), self.blocks.outof()
+        assert self.signs is not None
+        assert self.back is not None
+        return self.signs, self.back()  # inverse to each other up to 1/√|G|
+
+    def product(self, x_hat: Tensor, filters: Tensor) -> Tensor:
+        """The transform of the convolution from that of x, (|G|, batch, in)."""
+        if self.blocks is not None:
+            return self.blocks.product(x_hat, filters)
+        return torch.bmm(x_hat, filters)
+
+    def product_backward(
+        self, x_hat: Tensor, filters: Tensor, dy_hat: Tensor, *, learns: bool, wants_x: bool
+    ) -> tuple[Any, Any]:
+        """The gradients by both factors of `product`; None for what nobody wants."""
+        if self.blocks is not None:
+            return self.blocks.product_backward(x_hat, filters, dy_hat)
+        dx_hat = torch.bmm(dy_hat, filters.transpose(1, 2)) if wants_x else None
+        return dx_hat, torch.bmm(x_hat.transpose(1, 2), dy_hat) if learns else None
 
     def _matrix(self, psi: Tensor) -> Tensor:
         """Rows (h, in), columns (g, out), block ψ(g⁻¹h): what multiplies from the right."""

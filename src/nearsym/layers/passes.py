@@ -1,0 +1,157 @@
+"""The forward and backward passes of linear layers, written out.
+
+Updates of small networks on a CPU spend more time on entering operations than on products, and
+autograd enters many. Networks that are made of these layers alone can do without it
+(`agents/sac_by_hand.py`); the layers' own `forward` is the slow and obvious version.
+
+Features are rows here, (|G|·batch, channels), the elements one after the other: over the trivial
+group that is a plain batch. What a forward pass returns beside its rows is for the backward pass.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from nearsym.layers.lift import ProjectLinear
+from nearsym.layers.linear import GroupLinear
+
+
+class Back(NamedTuple):
+    """What a backward pass finds."""
+
+    dx: Any
+    """The gradient by x; None where nobody wants it."""
+    learned: list[Tensor]
+    """The gradients by what the layer learns, in that order; empty if it does not learn."""
+
+
+class Pass(Protocol):
+    """Both passes of a layer that shares its weights with them."""
+
+    learned: list[nn.Parameter]
+    """Filters, bias and relaxed weights, as far as there are such."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]: ...
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back: ...
+
+
+def written_out(layer: nn.Module) -> Pass | None:
+    """The passes of a layer; None where they are not written out.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> layer = GroupLinear(dihedral(1), 3, 4)
+    >>> x = torch.ones(5, 2, 3)
+    >>> passes = written_out(layer)
+    >>> y, _ = passes.forward(x.transpose(0, 1).reshape(10, 3))
+    >>> bool(torch.allclose(y.view(2, 5, 4).transpose(0, 1), layer(x)))
+    True
+    """
+    if type(layer) is ProjectLinear and len(layer.filters) == layer.out_channels == 1:
+        return ProjectPass(layer)
+    if type(layer) is not GroupLinear or len(layer.filters) > 1:
+        return None
+    if layer.group.order == 1:
+        return PlainPass(layer) if layer.relaxed is None else None
+    on_input = layer.relaxed is None or layer.relax == "input"
+    return GroupPass(layer) if layer.in_blocks and on_input else None
+
+
+def _learned(layer: Any) -> list[nn.Parameter]:
+    return [p for p in (layer.filters, layer.bias, layer.relaxed) if p is not None]
+
+
+class PlainPass:
+    """A group-linear layer over the trivial group: y = x ψ + b."""
+
+    def __init__(self, layer: GroupLinear):
+        self.learned = _learned(layer)
+        self.matrix, self.bias = layer.filters.detach()[0], layer.bias
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        if self.bias is None:
+            return torch.mm(x, self.matrix), x
+        return torch.addmm(self.bias, x, self.matrix), x
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        found = [torch.mm(saved.t(), dy).unsqueeze(0)] if learns else []
+        if learns and self.bias is not None:
+            found.append(dy.sum(0))
+        return Back(torch.mm(dy, self.matrix.t()) if wants_x else None, found)
+
+
+class GroupPass:
+    """A group-linear layer as one product for each irreducible representation:
+    x̂ = (into ∘ w) x, ŷ = x̂ ψ̂, y = outof ŷ + b."""
+
+    def __init__(self, layer: GroupLinear):
+        self.layer, self.learned = layer, _learned(layer)
+        self.order, self.width = layer.group.order, layer.in_channels
+        self.filters = layer.filters.detach().view(self.order, self.width, -1)
+        self.bias, self.relaxed = layer.bias, layer.relaxed
+        self.into, self.outof = layer.transforms()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        n = self.order
+        into = self.into if self.relaxed is None else self.into * self.relaxed
+        x_hat = torch.mm(into, x.view(n, -1)).view(n, -1, self.width)
+        y_hat = self.layer.product(x_hat, self.filters)
+        y = torch.mm(self.outof, y_hat.view(n, -1)).view(-1, y_hat.shape[-1])
+        return y if self.bias is None else y.add_(self.bias), (x, x_hat, into)
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        x, x_hat, into = saved
+        n = self.order
+        dy_hat = torch.mm(self.outof.t(), dy.view(n, -1)).view(n, -1, dy.shape[-1])
+        relaxes = learns and self.relaxed is not None
+        dx_hat, by_filters = self.layer.product_backward(
+            x_hat, self.filters, dy_hat, learns=learns, wants_x=wants_x or relaxes
+        )
+        found = [by_filters.view_as(self.learned[0])] if learns else []
+        if learns and self.bias is not None:
+            found.append(dy.sum(0))
+        if relaxes:
+            by_product = torch.mm(dx_hat.view(n, -1), x.view(n, -1).t())
+            found.append((by_product * self.into).sum(0, keepdim=True))
+        return Back(torch.mm(into.t(), dx_hat.view(n, -1)).view_as(x) if wants_x else None, found)
+
+
+class ProjectPass:
+    """From rows to a representation: y = (1/|G|) Σ_g ρ(g) (w[g] A x[g] + b), (batch, size)."""
+
+    def __init__(self, layer: ProjectLinear):
+        self.layer, self.learned = layer, _learned(layer)
+        self.filters, self.relaxed = layer.filters.detach()[0], layer.relaxed
+        self.order, self.average = layer.group.order, layer.average()
+        self.plain = self.order == 1 and self.relaxed is None
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        n, bias = self.order, self.layer.invariant_bias()
+        y = v = torch.mm(x, self.filters.t())  # (|G|·batch, size)
+        if not self.plain:
+            v = v.view(n, -1, v.shape[-1])
+            weighted = v if self.relaxed is None else v * self.relaxed.view(n, 1, 1)
+            y = torch.mm(weighted.transpose(0, 1).flatten(1), self.average.t())
+        return y if bias is None else y + bias, (x, v)
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        x, v = saved
+        dv, by_relaxed = (dy, []) if self.plain else self._by_element(v, dy)
+        found = [torch.mm(dv.t(), x).unsqueeze(0)] if learns else []
+        if learns and self.layer.bias is not None:
+            onto = self.layer.invariant
+            by_bias = dy.sum(0).unsqueeze(1)
+            found.append(by_bias if onto is None else torch.mm(onto().t(), by_bias))
+        if learns:
+            found += by_relaxed
+        return Back(torch.mm(dv, self.filters) if wants_x else None, found)
+
+    def _by_element(self, v: Tensor, dy: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The gradients by A x[g], as rows, and by the relaxed weights."""
+        n, size = self.order, dy.shape[-1]
+        dv = torch.mm(dy, self.average).view(-1, n, size).transpose(0, 1)
+        if self.relaxed is None:
+            return dv.reshape(-1, size), []
+        by_relaxed = (dv * v).sum((1, 2)).unsqueeze(0)
+        return (dv * self.relaxed.view(n, 1, 1)).reshape(-1, size), [by_relaxed]
