@@ -86,7 +86,9 @@ def test_a_wrong_gradient_would_be_seen():
     passes = fast._by_hand.critic.perceptrons[0].layers[0]
     passes.into = passes.into * 1.001
     found, wanted = after(fast, 3)[0], after(slow, 3)[0]
-    assert max(float((a - b).detach().abs().max()) for a, b in zip(found, wanted, strict=True)) > 1e-6
+    assert (
+        max(float((a - b).detach().abs().max()) for a, b in zip(found, wanted, strict=True)) > 1e-6
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What the agents share: their interface, and the steps every update is made of."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -217,6 +217,12 @@ class Learner(Generic[Config]):
         loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
         minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
         return self.critic_metrics(loss.detach(), q.detach())
+
+    def step(self, part: str, gradients: Sequence[Tensor]) -> None:
+        """One step of a part by its gradients, if there is anything to learn."""
+        optimiser = self.optimisers[part]
+        if optimiser is not None:
+            optimiser.step(gradients)
 
     def critic_metrics(self, loss: Tensor, q: Tensor) -> dict[str, Tensor]:
         """What is logged of the critic."""

@@ -12,7 +12,7 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.base import Compute, Learner, normal_like, uniform_action
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
-from nearsym.agents.sac_by_hand import ByHand, by_hand, step
+from nearsym.agents.sac_by_hand import by_hand
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
@@ -103,11 +103,8 @@ class SAC(Learner[SACConfig]):
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
         batch = self.taken(batch)
         features = self.encode(batch.obs)
-        if self._by_hand is None:
-            metrics = self.fit_critic(features, batch.action, self._target(batch))
-            metrics |= self._update_actor(batch.obs, features.detach())
-        else:
-            metrics = self._update_by_hand(self._by_hand, features, batch)
+        metrics = self._update_critic(features, batch)
+        metrics |= self._update_actor(batch.obs, features.detach())
         self.end_update()
         return metrics
 
@@ -121,38 +118,44 @@ class SAC(Learner[SACConfig]):
         soft_q = critic(features, action) - self.temperature * log_prob
         return clipped_double_q_target(batch.reward, batch.discount, soft_q)
 
+    def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
+        target = self._target(batch)
+        if self._by_hand is None:
+            return self.fit_critic(features, batch.action, target)
+        found = self._by_hand.of_critic(features, batch.action, target)
+        self.step("critic", found.gradients)
+        return self.critic_metrics(found.loss, found.values)
+
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
+        if self._by_hand is None:
+            loss, log_prob = self._actor_loss(obs, features)
+            minimise(loss, self.optimisers["actor"])
+        else:
+            noise = normal_like(
+                features.new_empty(len(obs), self.networks.action_size), self.generator
+            )
+            loss, log_prob, gradients = self._by_hand.of_actor(features, noise, self.temperature)
+            self.step("actor", gradients)
+        entropy = -log_prob.detach().mean()
+        self._update_temperature(entropy, self.networks.action_size)
+        return {
+            "actor/loss": loss.detach(),
+            "actor/entropy": entropy,
+            "actor/temperature": self.temperature,
+        }
+
+    def _actor_loss(self, obs: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss, and log π of the actions that were drawn for it."""
         mean, log_std = self.networks.actor(features)
         action, log_prob = self._sample(mean, log_std)
         q = self.networks.critic(features, action).amin(dim=0)
         loss = (self.temperature * log_prob - q).mean() + self.networks.actor_penalty()
-        loss = loss + self.mirror_loss(obs, torch.tanh(mean), self._mean)
-        minimise(loss, self.optimisers["actor"])
-        return self._update_temperature(loss.detach(), log_prob.detach())
+        return loss + self.mirror_loss(obs, torch.tanh(mean), self._mean), log_prob
 
-    @torch.no_grad()
-    def _update_by_hand(self, by_hand: ByHand, features: Tensor, batch: Batch) -> dict[str, Tensor]:
-        """The same steps without autograd."""
-        critic = by_hand.of_critic(features, batch.action, self._target(batch))
-        step(self.optimisers["critic"], by_hand.critic.learned, critic.gradients)
-        metrics = self.critic_metrics(critic.loss, critic.values)
-        noise = normal_like(batch.action, self.generator)
-        actor = by_hand.of_actor(features, noise, self.temperature)
-        step(self.optimisers["actor"], by_hand.actor.learned, actor.gradients)
-        return metrics | self._update_temperature(actor.loss, actor.values)
-
-    def _update_temperature(self, actor_loss: Tensor, log_prob: Tensor) -> dict[str, Tensor]:
-        entropy = -log_prob.mean()
-        optimiser = self.optimisers["temperature"]
-        if optimiser is not None:
-            # The gradient of L = α (H + dim a) by log α is L itself.
-            gradient = self.temperature * (entropy + self.networks.action_size)
-            optimiser.step([gradient.to(self.log_temperature.dtype)])
-        return {
-            "actor/loss": actor_loss,
-            "actor/entropy": entropy,
-            "actor/temperature": self.temperature,
-        }
+    def _update_temperature(self, entropy: Tensor, action_size: int) -> None:
+        # The gradient of L = α (H + dim a) by log α is L itself.
+        gradient = self.temperature * (entropy + action_size)
+        self.step("temperature", [gradient.to(self.log_temperature.dtype)])
 
     @property
     def temperature(self) -> Tensor:

@@ -9,14 +9,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nearsym.agents.adam import Adam
 from nearsym.agents.losses import squashed_normal_sample, twin_critic_loss
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.passes import ActorPasses, CriticPasses, actor_passes, critic_passes
 
 
 class Found(NamedTuple):
-    """A loss, what was found on the way, and the gradients by what a network learns."""
+    """A loss, what was found on the way, and the gradients by all parameters of a network."""
 
     loss: Tensor
     values: Tensor
@@ -39,12 +38,14 @@ class ByHand:
     def __init__(self, actor: ActorPasses, critic: CriticPasses, target: CriticPasses):
         self.actor, self.critic, self.target = actor, critic, target
 
+    @torch.no_grad()
     def of_critic(self, features: Tensor, action: Tensor, target: Tensor) -> Found:
         """Σ_i mean (Q_i − target)²."""
         q, saved = self.critic.forward(features, action)
         gradients = self.critic.by_weights(saved, (q - target) * (2 / len(target)))
         return Found(twin_critic_loss(q, target), q, gradients)
 
+    @torch.no_grad()
     def of_actor(self, features: Tensor, noise: Tensor, temperature: Tensor) -> Found:
         """mean (α log π(a) − min_i Q_i(a)), a = tanh u, u = μ + σ·noise.
 
@@ -78,10 +79,3 @@ def by_hand(networks: ActorCritic, target_critic: nn.Module) -> ByHand | None:
     if any(isinstance(penalty, Tensor) or penalty for penalty in penalties):
         return None
     return ByHand(actor, critic, target)
-
-
-def step(optimiser: Adam | None, learned: list[nn.Parameter], gradients: list[Tensor]) -> None:
-    """One step of an optimiser by gradients in another order than its own."""
-    assert optimiser is not None
-    by_parameter = dict(zip(map(id, learned), gradients, strict=True))
-    optimiser.step([by_parameter[id(parameter)] for parameter in optimiser.parameters])

@@ -52,7 +52,7 @@ class FourierBlocks(nn.Module):
         return torch.cat(by_x), by_filters
 
     def _factors(self, x_hat: Tensor, filters: Tensor) -> list[tuple[int, Tensor, Tensor]]:
-        """For each size d of a block: d, x̂ as (blocks, d·batch, d·in), ψ̂ as (blocks, d·in, d·out)."""
+        """For each size of a block: d, x̂ (blocks, d·batch, d·in) and ψ̂ (blocks, d·in, d·out)."""
         _, width, out = filters.shape
         psi_hat = torch.mm(self.of_filters(), filters.reshape(len(filters), -1))
         found, start = [], 0

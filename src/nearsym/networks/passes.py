@@ -39,15 +39,13 @@ class Perceptron:
         for i in reversed(range(len(self.layers))):
             kept, y = inner[i]
             dy = torch.ops.aten.threshold_backward(dy, y, 0)
-            dy, learned = self.layers[i].backward(
-                kept, dy, learns=learns, wants_x=wants_x or i > 0
-            )
+            dy, learned = self.layers[i].backward(kept, dy, learns=learns, wants_x=wants_x or i > 0)
             found = learned + found
         return Back(dy, found)
 
 
 class ActorPasses:
-    """Both passes of a `GaussianActor` without a waist. Called, it is the actor without gradients."""
+    """Both passes of a `GaussianActor` without a waist; called, the actor without gradients."""
 
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = self.forward(features)[0]
@@ -56,25 +54,27 @@ class ActorPasses:
     def clamped(self, log_std: Tensor) -> Tensor:
         return log_std.clamp(*GaussianActor.LOG_STD_RANGE)
 
-    def __init__(self, perceptron: Perceptron):
-        self.perceptron, self.learned = perceptron, perceptron.learned
+    def __init__(self, perceptron: Perceptron, actor: nn.Module):
+        self.perceptron = perceptron
+        self.order = _order(perceptron.learned, actor)
 
     def forward(self, features: Tensor) -> tuple[list[Tensor], Any]:
         """Mean and log σ, which is not clamped."""
         return self.perceptron.forward(_rows(features))
 
     def backward(self, saved: Any, d_mean: Tensor, d_log_std: Tensor) -> list[Tensor]:
-        """The gradients by what it learns."""
+        """The gradients by all parameters of the actor."""
         dys = (d_mean, d_log_std)
-        return self.perceptron.backward(saved, dys, learns=True, wants_x=False).learned
+        found = self.perceptron.backward(saved, dys, learns=True, wants_x=False).learned
+        return [found[i] for i in self.order]
 
 
 class CriticPasses:
-    """Both passes of a `TwinCritic` without a waist. Called, it is the critic without gradients."""
+    """Both passes of a `TwinCritic` without a waist; called, the critics without gradients."""
 
-    def __init__(self, perceptrons: Sequence[Perceptron], lift_action: Any):
-        self.perceptrons, self.lift_action = perceptrons, lift_action
-        self.learned = [p for one in perceptrons for p in one.learned]
+    def __init__(self, perceptrons: Sequence[Perceptron], critic: TwinCritic):
+        self.perceptrons, self.lift_action = perceptrons, critic.lift_action
+        self.order = _order([p for one in perceptrons for p in one.learned], critic)
 
     def __call__(self, features: Tensor, action: Tensor) -> Tensor:
         return self.forward(features, action)[0]
@@ -86,9 +86,10 @@ class CriticPasses:
         return torch.cat([y for (y,), _ in ran], dim=-1).T, [saved for _, saved in ran]
 
     def by_weights(self, saved: Any, dq: Tensor) -> list[Tensor]:
-        """The gradients by what the critics learn."""
+        """The gradients by all parameters of the critics."""
         backs = self._backs(saved, dq, learns=True, wants_x=False)
-        return [gradient for back in backs for gradient in back.learned]
+        found = [gradient for back in backs for gradient in back.learned]
+        return [found[i] for i in self.order]
 
     def by_action(self, saved: Any, dq: Tensor) -> Tensor:
         """The gradient by the actions."""
@@ -112,7 +113,7 @@ def actor_passes(actor: nn.Module) -> ActorPasses | None:
     if type(actor) is not GaussianActor or type(actor.trunk) is not nn.Identity:
         return None
     found = _perceptron(actor.body.layers, [actor.mean, actor.log_std])
-    return None if found is None else ActorPasses(found)
+    return None if found is None else ActorPasses(found, actor)
 
 
 def critic_passes(critic: nn.Module) -> CriticPasses | None:
@@ -122,7 +123,7 @@ def critic_passes(critic: nn.Module) -> CriticPasses | None:
     pairs = zip(critic.bodies, critic.values, strict=True)
     found = [_perceptron(body.layers, [value]) for body, value in pairs]
     present = [one for one in found if one is not None]
-    return CriticPasses(present, critic.lift_action) if len(present) == len(found) else None
+    return CriticPasses(present, critic) if len(present) == len(found) else None
 
 
 def _perceptron(layers: Any, ends: Sequence[nn.Module]) -> Perceptron | None:
@@ -131,6 +132,12 @@ def _perceptron(layers: Any, ends: Sequence[nn.Module]) -> Perceptron | None:
     if len(present) < len(passes):
         return None
     return Perceptron(present[: -len(ends)], present[-len(ends) :])
+
+
+def _order(learned: Sequence[nn.Parameter], network: nn.Module) -> list[int]:
+    """Where the parameters of a network stand among those that its passes learn."""
+    places = {id(parameter): i for i, parameter in enumerate(learned)}
+    return [places[id(parameter)] for parameter in network.parameters()]
 
 
 def _rows(features: Tensor) -> Tensor:
