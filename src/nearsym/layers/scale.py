@@ -18,7 +18,7 @@ from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.stretch import Stretch, convolve_taps
-from nearsym.layers.temporal import check_length, check_window, draw_, known_length
+from nearsym.layers.time_axis import check_length, check_window, draw_, known_length
 
 SCALES = (0.8, 0.98, 1.2)
 """The paper's scales for trading; their ratios are 1.2250 and 1.2245."""

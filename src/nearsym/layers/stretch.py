@@ -15,7 +15,7 @@ from torch import Tensor
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_whole
 from nearsym.layers.constant import sent
-from nearsym.layers.temporal import check_padding, check_reach, kernel_reach, new_length
+from nearsym.layers.time_axis import check_padding, check_reach, kernel_reach, new_length
 
 
 class Stretch:
