@@ -15,10 +15,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nearsym.layers.checks import check_relaxation, check_whole
+from nearsym.layers.depthwise import depthwise
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.stretch import Stretch, convolve_taps
-from nearsym.layers.time_axis import check_length, check_window, draw_, known_length
+from nearsym.layers.time_axis import (
+    check_beside,
+    check_length,
+    check_reach,
+    check_window,
+    draw_,
+    known_length,
+)
 
 SCALES = (0.8, 0.98, 1.2)
 """The paper's scales for trading; their ratios are 1.2250 and 1.2245."""
@@ -80,8 +88,7 @@ class ScaleLiftingConv1d(nn.Module):
         table = self.stretch.table(x, self.relaxed_time)
         if self.relaxed_scale is not None:
             table = table * self.relaxed_scale[:, :, None, None, None]
-        y = convolve_taps(x, self.filters, table).transpose(1, 2)
-        return y if self.bias is None else y + self.bias.unsqueeze(-1)
+        return convolve_taps(x, self.filters, self.bias, table)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape: every step in, every step and scale out."""
@@ -168,26 +175,84 @@ class ScaleConv1d(nn.Module):
     ) -> Float[Tensor, "batch scale out_channels new_time"]:
         axes = (self.stretch.count, self.in_channels)
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
-        # Channels first, then batch and time: mixing is one product, and the next layer finds its
-        # input in the order that it wants.
-        signal = x.flatten(1, 2).transpose(0, 1).flatten(1)  # (scale·in, batch·time)
-        mixed = (self.mixing().flatten(0, 1) @ signal).unflatten(1, (-1, x.shape[-1]))
-        y = torch.bmm(mixed, self.bands(x)).unflatten(0, (len(self.filters), -1)).sum(0)
-        y = y.unflatten(0, (self.stretch.count, -1)).permute(2, 0, 1, 3)  # (batch, scale, out, …)
-        return y if self.bias is None else y + self.bias.unsqueeze(-1)
+        return self._convolved(x, None)
 
-    def bands(self, x: Tensor) -> Float[Tensor, "filters_scale_out time new_time"]:
+    def beside(
+        self, x: Float[Tensor, "batch scale channels time"], constant: Float[Tensor, "batch more"]
+    ) -> Float[Tensor, "batch scale out_channels new_time"]:
+        """The layer on x with further channels that are the same at every step and scale.
+
+        They are mixed once for all steps: they cost hardly anything.
+        """
+        check_beside("ScaleConv1d", x, constant, self.in_channels, self.relaxed_time)
+        return self._convolved(x, constant)
+
+    def _convolved(self, x: Tensor, constant: Tensor | None) -> Tensor:
+        batch, count, channels, length = x.shape
+        # Time first: mixing is one product, and the next layer finds its input as it wants it.
+        signal = x.permute(3, 0, 1, 2).flatten(2).flatten(0, 1)  # (time·batch, scale·in)
+        z = signal @ self.mixing(self.filters[..., :channels]).flatten(0, 1).t()
+        z = z.view(length, batch, len(self.filters), -1)  # (time, batch, l, scale·out)
+        if constant is not None:
+            mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
+            z = z + (constant @ mixing.flatten(0, 1).t()).unflatten(1, z.shape[2:])
+        y = self._over_time(z).unflatten(2, (count, -1))
+        return y.permute(1, 2, 3, 0)
+
+    def _over_time(
+        self, z: Float[Tensor, "time batch filters scale_out"]
+    ) -> Float[Tensor, "new_time batch scale_out"]:
+        """y[i, t] = Σ_l Σ_j τ_l(j) (w_l z_l)[i, t + σ_i j] + b."""
+        length, stretch = len(z), self.stretch
+        check_reach(length, stretch.reach, stretch.padding)
+        bias = z.new_zeros(self.out_channels) if self.bias is None else self.bias
+        bias = bias.repeat(stretch.count)
+        if torch.compiler.is_compiling():
+            y = torch.einsum("tblk,lkts->sbk", z, self.bands(z.permute(1, 2, 3, 0)))
+            return y + bias
+        factors = stretch.factors(self.temporal, self.relaxed_time, length)
+        first = 0 if stretch.padding in ("valid", "circular") else stretch.reach[0]
+        if stretch.padding == "circular":
+            steps = torch.arange(stretch.reach[0], length + stretch.reach[1], device=z.device)
+            z = z.index_select(0, steps % length)
+        return depthwise(z, factors.to(z.dtype), bias.to(z.dtype), first)
+
+    def bands(self, x: Float[Tensor, "*any time"]) -> Float[Tensor, "filters scale_out time new"]:
         """Σ_j τ_l(j) w[l, s] φ(s − t − σ_i j): the temporal kernels as matrices from s to t."""
         table = self.stretch.table(x, self.relaxed_time).expand(len(self.filters), -1, -1, -1, -1)
-        flat = table.transpose(1, 2).flatten(2)  # (l, tap, scale·time·new_time)
-        bands = torch.bmm(self.temporal, flat).unflatten(2, (self.stretch.count, x.shape[-1], -1))
-        return bands.transpose(1, 2).flatten(0, 2)
+        return torch.einsum("loj,lijst->liost", self.temporal, table).flatten(1, 2)
 
-    def mixing(self) -> Float[Tensor, "filters scale_out scale_in"]:
-        """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in)."""
-        count = self.stretch.count
-        blocks = self.filters.index_select(1, self.difference).unflatten(1, (count, count))
-        blocks = blocks * self.kept[:, :, None, None]  # (l, i, m, out, in)
+    def summed(
+        self,
+        x: Float[Tensor, "batch scale in_channels time"],
+        over_time: Float[Tensor, " new_time"],
+        over_scale: Float[Tensor, " scale"],
+    ) -> Float[Tensor, "batch out_channels"]:
+        """Σ_i Σ_t n[i] u[t] y[i, t], without y: one matrix for each step s,
+
+        Σ_l Σ_i A_l(m − i) v[l, m] w[l, s] n[i] Σ_t u[t] Σ_j τ_l(j) φ(s − t − σ_i j).
+        """
+        axes = (self.stretch.count, self.in_channels)
+        check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
+        seen = self.stretch.table(x, self.relaxed_time) @ over_time  # (l, scale, tap, time)
+        seen = (seen * over_scale[:, None, None]).expand(len(self.filters), -1, -1, -1)
+        seen = torch.einsum("loj,lijs->osli", self.temporal, seen).flatten(2)
+        mixing = self.mixing().unflatten(1, (self.stretch.count, -1))
+        mixing = mixing.permute(2, 0, 1, 3).flatten(1, 2)  # (out, l·i, scale·in)
+        kernels = torch.bmm(seen, mixing).permute(1, 2, 0)  # (time, scale·in, out)
+        y = torch.bmm(x.permute(3, 0, 1, 2).flatten(2), kernels).sum(0)
+        return y if self.bias is None else y + self.bias * (over_time.sum() * over_scale.sum())
+
+    def mixing(
+        self, filters: Float[Tensor, "filters neighbour out channels"] | None = None
+    ) -> Float[Tensor, "filters scale_out scale_in"]:
+        """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in).
+
+        Those of all channels, or of the filters of some."""
+        count, filters = self.stretch.count, self.filters if filters is None else filters
+        blocks = filters.index_select(1, self.difference).unflatten(1, (count, count))
+        if self.neighbours < count - 1:
+            blocks = blocks * self.kept[:, :, None, None]  # (l, i, m, out, in)
         if self.relaxed_scale is not None:
             blocks = blocks * self.relaxed_scale[:, None, :, None, None]
         return blocks.transpose(2, 3).flatten(3, 4).flatten(1, 2)

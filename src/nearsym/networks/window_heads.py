@@ -16,7 +16,7 @@ from nearsym.layers.temporal import TranslationConv1d
 from nearsym.networks.heads import GaussianActor
 from nearsym.networks.kit import TimeKit
 
-Conv = TranslationConv1d
+Conv = TranslationConv1d | ScaleConv1d
 """Layers that know shorter ways for constant channels and for sums over their output."""
 
 
