@@ -14,15 +14,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nearsym.layers import scale_products
 from nearsym.layers.checks import check_relaxation, check_whole
-from nearsym.layers.depthwise import depthwise
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.stretch import Stretch, convolve_taps
 from nearsym.layers.time_axis import (
     check_beside,
     check_length,
-    check_reach,
     check_window,
     draw_,
     known_length,
@@ -188,39 +187,30 @@ class ScaleConv1d(nn.Module):
         return self._convolved(x, constant)
 
     def _convolved(self, x: Tensor, constant: Tensor | None) -> Tensor:
+        """In memory (scale, channels, time, batch): mixing is one product, the temporal kernels are
+        one matrix for each channel, and the next layer finds its input without a copy."""
         batch, count, channels, length = x.shape
-        # Time first: mixing is one product, and the next layer finds its input as it wants it.
-        signal = x.permute(3, 0, 1, 2).flatten(2).flatten(0, 1)  # (time·batch, scale·in)
-        z = signal @ self.mixing(self.filters[..., :channels]).flatten(0, 1).t()
-        z = z.view(length, batch, len(self.filters), -1)  # (time, batch, l, scale·out)
+        z = self._mixed(x.permute(1, 2, 3, 0).flatten(2), self.filters[..., :channels])
+        z = z.view(-1, length, batch)  # (l·scale·out, time, batch)
         if constant is not None:
             mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
-            z = z + (constant @ mixing.flatten(0, 1).t()).unflatten(1, z.shape[2:])
-        y = self._over_time(z).unflatten(2, (count, -1))
-        return y.permute(1, 2, 3, 0)
+            z = z + (mixing.flatten(0, 1) @ constant.t()).unsqueeze(1)
+        y = torch.bmm(self.bands(x).transpose(1, 2), z).unflatten(0, (len(self.filters), -1))
+        y = y[0] if len(y) == 1 else y.sum(0)
+        y = y.unflatten(0, (count, -1))  # (scale, out, new_time, batch)
+        y = y if self.bias is None else y + self.bias[:, None, None]
+        return y.permute(3, 0, 1, 2)
 
-    def _over_time(
-        self, z: Float[Tensor, "time batch filters scale_out"]
-    ) -> Float[Tensor, "new_time batch scale_out"]:
-        """y[i, t] = Σ_l Σ_j τ_l(j) (w_l z_l)[i, t + σ_i j] + b."""
-        length, stretch = len(z), self.stretch
-        check_reach(length, stretch.reach, stretch.padding)
-        bias = z.new_zeros(self.out_channels) if self.bias is None else self.bias
-        bias = bias.repeat(stretch.count)
-        if torch.compiler.is_compiling():
-            y = torch.einsum("tblk,lkts->sbk", z, self.bands(z.permute(1, 2, 3, 0)))
-            return y + bias
-        factors = stretch.factors(self.temporal, self.relaxed_time, length)
-        first = 0 if stretch.padding in ("valid", "circular") else stretch.reach[0]
-        if stretch.padding == "circular":
-            steps = torch.arange(stretch.reach[0], length + stretch.reach[1], device=z.device)
-            z = z.index_select(0, steps % length)
-        return depthwise(z, factors.to(z.dtype), bias.to(z.dtype), first)
+    def _mixed(self, signal: Float[Tensor, "scale channels steps"], filters: Tensor) -> Tensor:
+        if scale_products.saves(signal, filters):
+            return scale_products.mix(signal, filters, self.relaxed_scale)
+        return self.mixing(filters).flatten(0, 1) @ signal.flatten(0, 1)
 
-    def bands(self, x: Float[Tensor, "*any time"]) -> Float[Tensor, "filters scale_out time new"]:
+    def bands(self, x: Tensor) -> Float[Tensor, "filters_scale_out time new_time"]:
         """Σ_j τ_l(j) w[l, s] φ(s − t − σ_i j): the temporal kernels as matrices from s to t."""
-        table = self.stretch.table(x, self.relaxed_time).expand(len(self.filters), -1, -1, -1, -1)
-        return torch.einsum("loj,lijst->liost", self.temporal, table).flatten(1, 2)
+        table = self.stretch.table(x, self.relaxed_time)  # (l, scale, tap, time, new_time)
+        bands = torch.matmul(self.temporal.unsqueeze(1), table.flatten(3))
+        return bands.flatten(0, 2).unflatten(1, (x.shape[-1], -1))
 
     def summed(
         self,
@@ -228,7 +218,7 @@ class ScaleConv1d(nn.Module):
         over_time: Float[Tensor, " new_time"],
         over_scale: Float[Tensor, " scale"],
     ) -> Float[Tensor, "batch out_channels"]:
-        """Σ_i Σ_t n[i] u[t] y[i, t], without y: one matrix for each step s,
+        """Σ_i Σ_t n[i] u[t] y[i, t], without y: one matrix from all scales m and steps s,
 
         Σ_l Σ_i A_l(m − i) v[l, m] w[l, s] n[i] Σ_t u[t] Σ_j τ_l(j) φ(s − t − σ_i j).
         """
@@ -236,11 +226,11 @@ class ScaleConv1d(nn.Module):
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
         seen = self.stretch.table(x, self.relaxed_time) @ over_time  # (l, scale, tap, time)
         seen = (seen * over_scale[:, None, None]).expand(len(self.filters), -1, -1, -1)
-        seen = torch.einsum("loj,lijs->osli", self.temporal, seen).flatten(2)
+        seen = torch.einsum("loj,lijs->osli", self.temporal, seen).flatten(2)  # (out, time, l·i)
         mixing = self.mixing().unflatten(1, (self.stretch.count, -1))
         mixing = mixing.permute(2, 0, 1, 3).flatten(1, 2)  # (out, l·i, scale·in)
-        kernels = torch.bmm(seen, mixing).permute(1, 2, 0)  # (time, scale·in, out)
-        y = torch.bmm(x.permute(3, 0, 1, 2).flatten(2), kernels).sum(0)
+        kernels = torch.bmm(seen, mixing).transpose(0, 1)  # (time, out, scale·in)
+        y = torch.bmm(kernels, x.permute(3, 1, 2, 0).flatten(1, 2)).sum(0).t()
         return y if self.bias is None else y + self.bias * (over_time.sum() * over_scale.sum())
 
     def mixing(

@@ -17,13 +17,11 @@ from torch import Tensor
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_whole
 from nearsym.layers.constant import sent
-from nearsym.layers.fourier_time import by_tap
 from nearsym.layers.time_axis import (
     check_padding,
     check_reach,
     kernel_reach,
     new_length,
-    pad_time,
 )
 
 
@@ -58,24 +56,6 @@ class Stretch:
         table = read_taps(*how) if torch.compiler.is_compiling() else _kept(*how)
         table = table.unsqueeze(0)
         return table if relaxed_time is None else table * relaxed_time[:, None, None, :, None]
-
-    def factors(
-        self,
-        temporal: Float[Tensor, "filters out tap"],
-        relaxed_time: Float[Tensor, "filters time"] | None,
-        length: int,
-    ) -> Float[Tensor, "filters offset new_time scale_out"]:
-        """c_l[d, t] = w[l, t + d] Σ_j τ_l(j) φ(d − σ_i j) for every d in reach, as `depthwise`
-        takes them; on a circle w has been continued around it."""
-        places, reach = np.array(self.places), np.arange(self.reach[0], self.reach[1] + 1)
-        offsets = np.maximum(0, 1 - np.abs(reach[:, None, None] - places))  # (d, scale, tap)
-        seen = _constant(offsets.tobytes(), offsets.shape, temporal.dtype, temporal.device)
-        made = torch.einsum("dij,loj->ldio", seen, temporal).flatten(2).unsqueeze(2)
-        if relaxed_time is None:
-            return made.expand(-1, -1, self.new_length(length), -1)
-        padded = pad_time(relaxed_time.unsqueeze(0), self.reach, self.padding)[0]
-        weights = padded.unfold(1, len(reach), 1).transpose(1, 2)  # (l, d, new_time)
-        return made * weights.unsqueeze(-1)
 
     def new_length(self, length: int) -> int:
         return new_length(length, self.reach, self.padding)
@@ -113,14 +93,6 @@ def _kept(*how: Any) -> Tensor:
         return read_taps(*how)
 
 
-@lru_cache(maxsize=64)
-def _constant(
-    numbers: bytes, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
-) -> Tensor:
-    with torch.inference_mode(False):
-        return torch.tensor(np.frombuffer(numbers).reshape(shape), dtype=dtype, device=device)
-
-
 def convolve_taps(
     x: Float[Tensor, "batch channels time"],
     filters: Float[Tensor, "filters out channels tap"],
@@ -131,13 +103,13 @@ def convolve_taps(
 
     First every tap of every filter at every step, then the steps: two products.
     """
-    batch, channels, _ = x.shape
-    kernels = by_tap(filters).view(-1, filters.shape[1], channels)  # (l·tap, out, channels)
-    taps = torch.matmul(x.permute(2, 0, 1).flatten(0, 1), kernels.transpose(1, 2))
-    taps = taps.view(-1, batch * filters.shape[1])  # (l·tap·time, batch·out)
+    batch, out = len(x), filters.shape[1]
+    kernels = filters.permute(1, 0, 3, 2).flatten(0, 2)  # (out·l·tap, channels)
+    taps = kernels @ x.permute(2, 0, 1).flatten(0, 1).t()  # …, time·batch
+    taps = taps.view(out, -1, batch)  # (out, l·tap·time, batch)
     steps = table.permute(1, 4, 0, 2, 3).flatten(2).flatten(0, 1)  # (scale·new_time, l·tap·time)
-    y = steps @ taps if bias is None else torch.addmm(bias.repeat(batch), steps, taps)
-    return y.view(table.shape[1], -1, batch, filters.shape[1]).permute(2, 0, 3, 1)
+    y = torch.matmul(steps, taps) if bias is None else bias.view(-1, 1, 1) + steps @ taps
+    return y.view(out, table.shape[1], -1, batch).permute(3, 1, 0, 2)
 
 
 def _check_scales(layer: str, scales: Sequence[float]) -> None:
