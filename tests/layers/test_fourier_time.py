@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from nearsym.errors import UsageError
@@ -152,10 +151,10 @@ def test_sums_over_the_output(padding, filters, over):
     steps = plain(layer, x).shape[-1]
     readout = moved(TemporalReadout(steps, over=over, relaxed=filters > 0).double())
     inputs = [x, *layer.parameters(), *readout.parameters()]
-    assert_same(layer.summed(x, *readout.weights(x)), readout(plain(layer, x)), inputs)
+    assert_same(layer.read(x, readout), readout(plain(layer, x)), inputs)
 
 
 def test_constant_channels_that_do_not_fit():
-    layer = nn.Module.double(TranslationConv1d(CHANNELS, OUT, 5, 9))
+    layer = TranslationConv1d(CHANNELS, OUT, 5, 9).double()
     with pytest.raises(UsageError, match="takes 30 channels, got shapes"):
         layer.beside(signal(), torch.zeros(BATCH, 4, dtype=torch.float64))

@@ -124,7 +124,7 @@ def test_sums_over_the_output(padding, filters, over):
     y = plain(layer, x)
     readout = moved(TemporalReadout(y.shape[-1], 3, over=over, relaxed=filters > 0).double())
     inputs = [x, *layer.parameters(), *readout.parameters()]
-    assert_same(layer.summed(x, *readout.weights(x)), readout(y), inputs)
+    assert_same(layer.read(x, readout), readout(y), inputs)
 
 
 @every_relaxation

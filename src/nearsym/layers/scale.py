@@ -19,6 +19,7 @@ from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.stretch import Stretch, convolve_taps
+from nearsym.layers.temporal import TemporalReadout
 from nearsym.layers.time_axis import (
     check_beside,
     check_length,
@@ -212,16 +213,15 @@ class ScaleConv1d(nn.Module):
         bands = torch.matmul(self.temporal.unsqueeze(1), table.flatten(3))
         return bands.flatten(0, 2).unflatten(1, (x.shape[-1], -1))
 
-    def summed(
-        self,
-        x: Float[Tensor, "batch scale in_channels time"],
-        over_time: Float[Tensor, " new_time"],
-        over_scale: Float[Tensor, " scale"],
+    def read(
+        self, x: Float[Tensor, "batch scale in_channels time"], readout: TemporalReadout
     ) -> Float[Tensor, "batch out_channels"]:
-        """Σ_i Σ_t n[i] u[t] y[i, t], without y: one matrix from all scales m and steps s,
+        """`readout` of the layer's output, Σ_i Σ_t n[i] u[t] y[i, t], without that output.
 
+        One matrix from all scales m and steps s,
         Σ_l Σ_i A_l(m − i) v[l, m] w[l, s] n[i] Σ_t u[t] Σ_j τ_l(j) φ(s − t − σ_i j).
         """
+        over_time, over_scale = readout.weights(x)
         axes = (self.stretch.count, self.in_channels)
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
         seen = self.stretch.table(x, self.relaxed_time) @ over_time  # (l, scale, tap, time)

@@ -121,13 +121,14 @@ class TranslationConv1d(nn.Module):
         kernels = (seen @ taps).unflatten(1, (self.out_channels, -1))  # (new_time, out, more)
         return y + (constant @ kernels.transpose(1, 2)).permute(1, 2, 0)
 
-    def summed(
-        self,
-        x: Float[Tensor, "batch in_channels time"],
-        over_time: Float[Tensor, " new_time"],
-        over_scale: None = None,
+    def read(
+        self, x: Float[Tensor, "batch in_channels time"], readout: "TemporalReadout"
     ) -> Float[Tensor, "batch out_channels"]:
-        """Σ_t u[t] y[t], without y: one matrix Σ_l w[l, s] Σ_j u[s − j] ψ_l(j) for each step s."""
+        """`readout` of the layer's output, Σ_t u[t] y[t], without that output.
+
+        One matrix Σ_l w[l, s] Σ_j u[s − j] ψ_l(j) for each step s.
+        """
+        over_time, _ = readout.weights(x)
         check_window("TranslationConv1d", x, (self.in_channels,), self.relaxed, self.filters)
         seen = seen_by(over_time, self.reach, self.padding).unsqueeze(1)  # (time, 1, size)
         if self.relaxed is not None:
@@ -204,16 +205,15 @@ class TemporalReadout(nn.Module):
             x = x * self.relaxed_scale.view(1, -1, 1)
         return x.mean(1)
 
-    def weights(self, like: Tensor) -> tuple[Tensor, Tensor | None]:
+    def weights(self, like: Tensor) -> tuple[Float[Tensor, " time"], Float[Tensor, " scale"]]:
         """What each step and each scale counts, as factors of x[i, t]; of the type of `like`."""
         steps = like.new_full((self.length,), 1 / self.length)
         if self.over == "last":
             steps = (torch.arange(self.length, device=like.device) == self.length - 1).to(like)
         if self.relaxed_time is not None:
             steps = steps * self.relaxed_time[0]
-        if self.scales is None:
-            return steps, None
-        scales = like.new_full((self.scales,), 1 / self.scales)
+        count = 1 if self.scales is None else self.scales
+        scales = like.new_full((count,), 1 / count)
         return steps, scales if self.relaxed_scale is None else scales * self.relaxed_scale[0]
 
     def _check(self, x: Tensor) -> None:

@@ -37,7 +37,7 @@ class WindowBody(nn.Module):
             x, constant = torch.relu(_beside(layer, x, constant)), None
         if constant is not None or not isinstance(self.last, Conv):
             return self.readout(_beside(self.last, x, constant))
-        return self.last.summed(x, *self.readout.weights(x))
+        return self.last.read(x, self.readout)
 
 
 def _beside(layer: nn.Module, x: Tensor, constant: Tensor | None) -> Tensor:
