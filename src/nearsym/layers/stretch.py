@@ -103,7 +103,7 @@ def convolve_taps(
 
     First every tap of every filter at every step, then the steps: two products.
     """
-    batch, out = len(x), filters.shape[1]
+    batch, out = x.shape[0], filters.shape[1]
     kernels = filters.permute(1, 0, 3, 2).flatten(0, 2)  # (out·l·tap, channels)
     taps = kernels @ x.permute(2, 0, 1).flatten(0, 1).t()  # …, time·batch
     taps = taps.view(out, -1, batch)  # (out, l·tap·time, batch)
