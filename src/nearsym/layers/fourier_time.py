@@ -113,7 +113,7 @@ def convolve(
     signal, kernel, back = form(length, reach, padding, x.dtype, x.device)
     if relaxed is not None:
         signal = (relaxed.unsqueeze(1) * signal).flatten(0, 1)  # (l·R, time)
-        back = back.repeat(1, len(relaxed))
+        back = back if len(relaxed) == 1 else back.repeat(1, len(relaxed))
     waves = (signal @ x.permute(2, 0, 1).flatten(1)).view(-1, batch, channels)
     kernels = torch.matmul(kernel, by_tap(filters)).view(-1, filters.shape[1], channels)
     y = torch.bmm(waves, kernels.transpose(1, 2)).flatten(1)  # (l·R, batch·out)

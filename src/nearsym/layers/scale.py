@@ -196,11 +196,16 @@ class ScaleConv1d(nn.Module):
         if constant is not None:
             mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
             z = z + (mixing.flatten(0, 1) @ constant.t()).unsqueeze(1)
-        y = torch.bmm(self.bands(x).transpose(1, 2), z).unflatten(0, (len(self.filters), -1))
-        y = y[0] if len(y) == 1 else y.sum(0)
-        y = y.unflatten(0, (count, -1))  # (scale, out, new_time, batch)
-        y = y if self.bias is None else y + self.bias[:, None, None]
-        return y.permute(3, 0, 1, 2)
+        y = self._over_time(self.bands(x).transpose(1, 2), z).unflatten(0, (count, -1))
+        return y.permute(3, 0, 1, 2)  # from (scale, out, new_time, batch)
+
+    def _over_time(self, bands: Tensor, z: Tensor) -> Float[Tensor, "scale_out new_time batch"]:
+        """Σ_l of the products of each channel, and the bias: of one filter in a single call."""
+        bias = None if self.bias is None else self.bias.repeat(self.stretch.count)[:, None, None]
+        if len(self.filters) == 1 and bias is not None:
+            return torch.baddbmm(bias, bands, z)
+        y = torch.bmm(bands, z).unflatten(0, (len(self.filters), -1)).sum(0)
+        return y if bias is None else y + bias
 
     def _mixed(self, signal: Float[Tensor, "scale channels steps"], filters: Tensor) -> Tensor:
         if scale_products.saves(signal, filters):
