@@ -11,7 +11,8 @@ from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights, spread_penalty
 from nearsym.layers.residual_path import residual
 from nearsym.layers.scale import SCALES, ScaleConv1d, ScaleLiftingConv1d
-from nearsym.layers.temporal import PADDINGS, TemporalReadout, kernel_reach
+from nearsym.layers.temporal import TemporalReadout
+from nearsym.layers.time_axis import PADDINGS, kernel_reach
 
 DTYPES = {torch.float32: 1e-5, torch.float64: 1e-12}
 

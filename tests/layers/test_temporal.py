@@ -9,12 +9,8 @@ from torch import nn
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.layers.residual_path import residual
-from nearsym.layers.temporal import (
-    PADDINGS,
-    TemporalReadout,
-    TranslationConv1d,
-    kernel_reach,
-)
+from nearsym.layers.temporal import TemporalReadout, TranslationConv1d
+from nearsym.layers.time_axis import PADDINGS, kernel_reach
 
 DTYPES = {torch.float32: 1e-5, torch.float64: 1e-12}
 

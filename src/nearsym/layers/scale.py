@@ -14,11 +14,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nearsym.layers import scale_products
 from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
 from nearsym.layers.stretch import Stretch, convolve_taps
-from nearsym.layers.temporal import check_length, check_window, draw_, known_length
+from nearsym.layers.temporal import TemporalReadout
+from nearsym.layers.time_axis import (
+    check_beside,
+    check_length,
+    check_window,
+    draw_,
+    known_length,
+)
 
 SCALES = (0.8, 0.98, 1.2)
 """The paper's scales for trading; their ratios are 1.2250 and 1.2245."""
@@ -80,8 +88,7 @@ class ScaleLiftingConv1d(nn.Module):
         table = self.stretch.table(x, self.relaxed_time)
         if self.relaxed_scale is not None:
             table = table * self.relaxed_scale[:, :, None, None, None]
-        y = convolve_taps(x, self.filters, table).transpose(1, 2)
-        return y if self.bias is None else y + self.bias.unsqueeze(-1)
+        return convolve_taps(x, self.filters, self.bias, table)
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape: every step in, every step and scale out."""
@@ -168,26 +175,79 @@ class ScaleConv1d(nn.Module):
     ) -> Float[Tensor, "batch scale out_channels new_time"]:
         axes = (self.stretch.count, self.in_channels)
         check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
-        # Channels first, then batch and time: mixing is one product, and the next layer finds its
-        # input in the order that it wants.
-        signal = x.flatten(1, 2).transpose(0, 1).flatten(1)  # (scale·in, batch·time)
-        mixed = (self.mixing().flatten(0, 1) @ signal).unflatten(1, (-1, x.shape[-1]))
-        y = torch.bmm(mixed, self.bands(x)).unflatten(0, (len(self.filters), -1)).sum(0)
-        y = y.unflatten(0, (self.stretch.count, -1)).permute(2, 0, 1, 3)  # (batch, scale, out, …)
-        return y if self.bias is None else y + self.bias.unsqueeze(-1)
+        return self._convolved(x, None)
+
+    def beside(
+        self, x: Float[Tensor, "batch scale channels time"], constant: Float[Tensor, "batch more"]
+    ) -> Float[Tensor, "batch scale out_channels new_time"]:
+        """The layer on x with further channels that are the same at every step and scale.
+
+        They are mixed once for all steps: they cost hardly anything.
+        """
+        check_beside("ScaleConv1d", x, constant, self.in_channels, self.relaxed_time)
+        return self._convolved(x, constant)
+
+    def _convolved(self, x: Tensor, constant: Tensor | None) -> Tensor:
+        """In memory (scale, channels, time, batch): mixing is one product, the temporal kernels are
+        one matrix for each channel, and the next layer finds its input without a copy."""
+        batch, count, channels, length = x.shape
+        z = self._mixed(x.permute(1, 2, 3, 0).flatten(2), self.filters[..., :channels])
+        z = z.view(-1, length, batch)  # (l·scale·out, time, batch)
+        if constant is not None:
+            mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
+            z = z + (mixing.flatten(0, 1) @ constant.t()).unsqueeze(1)
+        y = self._over_time(self.bands(x).transpose(1, 2), z).unflatten(0, (count, -1))
+        return y.permute(3, 0, 1, 2)  # from (scale, out, new_time, batch)
+
+    def _over_time(self, bands: Tensor, z: Tensor) -> Float[Tensor, "scale_out new_time batch"]:
+        """Σ_l of the products of each channel, and the bias: of one filter in a single call."""
+        bias = None if self.bias is None else self.bias.repeat(self.stretch.count)[:, None, None]
+        if len(self.filters) == 1 and bias is not None:
+            return torch.baddbmm(bias, bands, z)
+        y = torch.bmm(bands, z).unflatten(0, (len(self.filters), -1)).sum(0)
+        return y if bias is None else y + bias
+
+    def _mixed(self, signal: Float[Tensor, "scale channels steps"], filters: Tensor) -> Tensor:
+        if scale_products.saves(signal, filters):
+            return scale_products.mix(signal, filters, self.relaxed_scale)
+        return self.mixing(filters).flatten(0, 1) @ signal.flatten(0, 1)
 
     def bands(self, x: Tensor) -> Float[Tensor, "filters_scale_out time new_time"]:
         """Σ_j τ_l(j) w[l, s] φ(s − t − σ_i j): the temporal kernels as matrices from s to t."""
-        table = self.stretch.table(x, self.relaxed_time).expand(len(self.filters), -1, -1, -1, -1)
-        flat = table.transpose(1, 2).flatten(2)  # (l, tap, scale·time·new_time)
-        bands = torch.bmm(self.temporal, flat).unflatten(2, (self.stretch.count, x.shape[-1], -1))
-        return bands.transpose(1, 2).flatten(0, 2)
+        table = self.stretch.table(x, self.relaxed_time)  # (l, scale, tap, time, new_time)
+        bands = torch.matmul(self.temporal.unsqueeze(1), table.flatten(3))
+        return bands.flatten(0, 2).unflatten(1, (x.shape[-1], -1))
 
-    def mixing(self) -> Float[Tensor, "filters scale_out scale_in"]:
-        """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in)."""
-        count = self.stretch.count
-        blocks = self.filters.index_select(1, self.difference).unflatten(1, (count, count))
-        blocks = blocks * self.kept[:, :, None, None]  # (l, i, m, out, in)
+    def read(
+        self, x: Float[Tensor, "batch scale in_channels time"], readout: TemporalReadout
+    ) -> Float[Tensor, "batch out_channels"]:
+        """`readout` of the layer's output, Σ_i Σ_t n[i] u[t] y[i, t], without that output.
+
+        One matrix from all scales m and steps s,
+        Σ_l Σ_i A_l(m − i) v[l, m] w[l, s] n[i] Σ_t u[t] Σ_j τ_l(j) φ(s − t − σ_i j).
+        """
+        over_time, over_scale = readout.weights(x)
+        axes = (self.stretch.count, self.in_channels)
+        check_window("ScaleConv1d", x, axes, self.relaxed_time, self.filters)
+        seen = self.stretch.table(x, self.relaxed_time) @ over_time  # (l, scale, tap, time)
+        seen = (seen * over_scale[:, None, None]).expand(len(self.filters), -1, -1, -1)
+        seen = torch.einsum("loj,lijs->osli", self.temporal, seen).flatten(2)  # (out, time, l·i)
+        mixing = self.mixing().unflatten(1, (self.stretch.count, -1))
+        mixing = mixing.permute(2, 0, 1, 3).flatten(1, 2)  # (out, l·i, scale·in)
+        kernels = torch.bmm(seen, mixing).transpose(0, 1)  # (time, out, scale·in)
+        y = torch.bmm(kernels, x.permute(3, 1, 2, 0).flatten(1, 2)).sum(0).t()
+        return y if self.bias is None else y + self.bias * (over_time.sum() * over_scale.sum())
+
+    def mixing(
+        self, filters: Float[Tensor, "filters neighbour out channels"] | None = None
+    ) -> Float[Tensor, "filters scale_out scale_in"]:
+        """A_l(m − i) v[l, m] as one matrix for each filter: rows (i, out), columns (m, in).
+
+        Those of all channels, or of the filters of some."""
+        count, filters = self.stretch.count, self.filters if filters is None else filters
+        blocks = filters.index_select(1, self.difference).unflatten(1, (count, count))
+        if self.neighbours < count - 1:
+            blocks = blocks * self.kept[:, :, None, None]  # (l, i, m, out, in)
         if self.relaxed_scale is not None:
             blocks = blocks * self.relaxed_scale[:, None, :, None, None]
         return blocks.transpose(2, 3).flatten(3, 4).flatten(1, 2)

@@ -6,6 +6,8 @@ weights of each tap add up to 1, so a constant signal gives the same response at
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +17,12 @@ from torch import Tensor
 from nearsym.errors import UsageError
 from nearsym.layers.checks import check_whole
 from nearsym.layers.constant import sent
-from nearsym.layers.temporal import check_padding, check_reach, kernel_reach, new_length
+from nearsym.layers.time_axis import (
+    check_padding,
+    check_reach,
+    kernel_reach,
+    new_length,
+)
 
 
 class Stretch:
@@ -44,7 +51,10 @@ class Stretch:
         self, x: Tensor, relaxed_time: Tensor | None
     ) -> Float[Tensor, "filters scale tap time new_time"]:
         """`read_taps` for windows like x, times the relaxed weights of the input steps."""
-        table = read_taps(self.places, self.reach, self.padding, x).unsqueeze(0)
+        how = (self.places, self.reach, self.padding, x.shape[-1], x.dtype, x.device)
+        # Kept between calls; a compiled graph has its own.
+        table = read_taps(*how) if torch.compiler.is_compiling() else _kept(*how)
+        table = table.unsqueeze(0)
         return table if relaxed_time is None else table * relaxed_time[:, None, None, :, None]
 
     def new_length(self, length: int) -> int:
@@ -55,9 +65,11 @@ def read_taps(
     places: tuple[tuple[float, ...], ...],
     reach: tuple[int, int],
     padding: str,
-    like: Float[Tensor, "*any time"],
+    length: int,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> Float[Tensor, "scale tap time new_time"]:
-    """How far output t at scale i sees step s through tap j, for windows like this one.
+    """How far output t at scale i sees step s through tap j, for windows of this length.
 
         table[i, j, s, t] = φ(s − t − σ_i j)        φ(d) = max(0, 1 − |d|)
 
@@ -65,30 +77,39 @@ def read_taps(
     few taps serves all scales, and relaxed weights are factors of the table. It has length²
     entries.
     """
-    length = like.shape[-1]
     check_reach(length, reach, padding)
-    step = torch.arange(length, device=like.device)
+    step = torch.arange(length, device=device)
     seen_from = step[-reach[0] : length - reach[1]] if padding == "valid" else step
-    taps = sent(torch.tensor(places, dtype=torch.float64), like.device)
+    taps = sent(torch.tensor(places, dtype=torch.float64), device)
     away = step[:, None] - seen_from - taps[:, :, None, None]
     if padding == "circular":  # the shorter way round
         away = torch.remainder(away + length / 2, length) - length / 2
-    return (1 - away.abs()).clamp(min=0).to(like.dtype)
+    return (1 - away.abs()).clamp(min=0).to(dtype)
+
+
+@lru_cache(maxsize=64)
+def _kept(*how: Any) -> Tensor:
+    with torch.inference_mode(False):  # kept for later calls, which may need gradients
+        return read_taps(*how)
 
 
 def convolve_taps(
     x: Float[Tensor, "batch channels time"],
     filters: Float[Tensor, "filters out channels tap"],
+    bias: Float[Tensor, " out"] | None,
     table: Float[Tensor, "filters scale tap time new_time"],
-) -> Float[Tensor, "batch out scale new_time"]:
-    """y[o, i, t] = Σ_l Σ_j Σ_s table_l[i, j, s, t] · Σ_c ψ_l[o, c, j] x[c, s].
+) -> Float[Tensor, "batch scale out new_time"]:
+    """y[i, o, t] = Σ_l Σ_j Σ_s table_l[i, j, s, t] · Σ_c ψ_l[o, c, j] x[c, s] + b[o].
 
     First every tap of every filter at every step, then the steps: two products.
     """
-    taps = x.transpose(1, 2) @ filters.permute(2, 1, 0, 3).flatten(1)  # (batch, time, out·l·tap)
-    rows = taps.unflatten(2, (filters.shape[1], -1)).permute(0, 2, 3, 1).flatten(2)
-    steps = table.permute(0, 2, 3, 1, 4).flatten(3).flatten(0, 2)  # (l·tap·time, scale·new_time)
-    return (rows @ steps).unflatten(2, (table.shape[1], -1))
+    batch, out = x.shape[0], filters.shape[1]
+    kernels = filters.permute(1, 0, 3, 2).flatten(0, 2)  # (out·l·tap, channels)
+    taps = kernels @ x.permute(2, 0, 1).flatten(0, 1).t()  # …, time·batch
+    taps = taps.view(out, -1, batch)  # (out, l·tap·time, batch)
+    steps = table.permute(1, 4, 0, 2, 3).flatten(2).flatten(0, 1)  # (scale·new_time, l·tap·time)
+    y = torch.matmul(steps, taps) if bias is None else bias.view(-1, 1, 1) + steps @ taps
+    return y.view(out, table.shape[1], -1, batch).permute(3, 1, 0, 2)
 
 
 def _check_scales(layer: str, scales: Sequence[float]) -> None:

@@ -6,14 +6,27 @@ Time is the last axis, oldest first.
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from nearsym.errors import UsageError, unknown_name
-from nearsym.layers.checks import check_dtype, check_relaxation, check_whole
+from nearsym.layers import fourier_time
+from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
+from nearsym.layers.time_axis import (
+    check_beside,
+    check_length,
+    check_padding,
+    check_reach,
+    check_window,
+    convolve_time,
+    draw_,
+    kernel_reach,
+    known_length,
+    new_length,
+    pad_time,
+    seen_by,
+)
 
-PADDINGS = ("valid", "same", "causal", "circular")
 READOUTS = ("mean", "last")
 
 
@@ -78,10 +91,52 @@ class TranslationConv1d(nn.Module):
         self, x: Float[Tensor, "batch in_channels time"]
     ) -> Float[Tensor, "batch out_channels new_time"]:
         check_window("TranslationConv1d", x, (self.in_channels,), self.relaxed, self.filters)
+        return self._convolved(x, self.filters)
+
+    def _convolved(self, x: Tensor, filters: Tensor) -> Tensor:
+        check_reach(x.shape[-1], self.reach, self.padding)
+        if fourier_time.saves(x, filters, self.reach, self.padding):
+            more = (self.bias, self.relaxed, self.reach, self.padding)
+            return fourier_time.convolve(x, filters, *more)
         if self.relaxed is not None:
             x = (x.unsqueeze(1) * self.relaxed.unsqueeze(1)).flatten(1, 2)  # (batch, l·in, time)
-        kernel = self.filters.transpose(0, 1).flatten(1, 2)  # (out, l·in, size)
+        kernel = filters.transpose(0, 1).flatten(1, 2)  # (out, l·in, size)
         return convolve_time(pad_time(x, self.reach, self.padding), kernel, self.bias)
+
+    def beside(
+        self, x: Float[Tensor, "batch channels time"], constant: Float[Tensor, "batch more"]
+    ) -> Float[Tensor, "batch out_channels new_time"]:
+        """The layer on x with further channels that are the same at every step.
+
+        Σ_s Σ_l w[l, s] ψ_l(s − t) is one matrix for each t: they cost hardly anything, and nor
+        does their gradient if x needs none.
+        """
+        check_beside("TranslationConv1d", x, constant, self.in_channels, self.relaxed)
+        channels = x.shape[1]
+        y = self._convolved(x, self.filters[:, :, :channels])
+        weights = x.new_ones(1, x.shape[-1]) if self.relaxed is None else self.relaxed
+        seen = pad_time(weights.unsqueeze(0), self.reach, self.padding)[0]
+        seen = seen.unfold(1, self.kernel_size, 1).transpose(0, 1).flatten(1)  # (new_time, l·size)
+        taps = fourier_time.by_tap(self.filters[:, :, channels:]).flatten(0, 1)
+        kernels = (seen @ taps).unflatten(1, (self.out_channels, -1))  # (new_time, out, more)
+        return y + (constant @ kernels.transpose(1, 2)).permute(1, 2, 0)
+
+    def read(
+        self, x: Float[Tensor, "batch in_channels time"], readout: "TemporalReadout"
+    ) -> Float[Tensor, "batch out_channels"]:
+        """`readout` of the layer's output, Σ_t u[t] y[t], without that output.
+
+        One matrix Σ_l w[l, s] Σ_j u[s − j] ψ_l(j) for each step s.
+        """
+        over_time, _ = readout.weights(x)
+        check_window("TranslationConv1d", x, (self.in_channels,), self.relaxed, self.filters)
+        seen = seen_by(over_time, self.reach, self.padding).unsqueeze(1)  # (time, 1, size)
+        if self.relaxed is not None:
+            seen = seen * self.relaxed.t().unsqueeze(2)
+        taps = fourier_time.by_tap(self.filters).flatten(0, 1)  # (l·size, out·in)
+        kernels = (seen.flatten(1) @ taps).unflatten(1, (self.out_channels, -1))
+        y = torch.bmm(x.permute(2, 0, 1), kernels.transpose(1, 2)).sum(0)
+        return y if self.bias is None else y + self.bias * over_time.sum()
 
     def unconstrained(self) -> FreeLinear:
         """The unconstrained layer of the same shape: every step in, every step out."""
@@ -150,6 +205,17 @@ class TemporalReadout(nn.Module):
             x = x * self.relaxed_scale.view(1, -1, 1)
         return x.mean(1)
 
+    def weights(self, like: Tensor) -> tuple[Float[Tensor, " time"], Float[Tensor, " scale"]]:
+        """What each step and each scale counts, as factors of x[i, t]; of the type of `like`."""
+        steps = like.new_full((self.length,), 1 / self.length)
+        if self.over == "last":
+            steps = (torch.arange(self.length, device=like.device) == self.length - 1).to(like)
+        if self.relaxed_time is not None:
+            steps = steps * self.relaxed_time[0]
+        count = 1 if self.scales is None else self.scales
+        scales = like.new_full((count,), 1 / count)
+        return steps, scales if self.relaxed_scale is None else scales * self.relaxed_scale[0]
+
     def _check(self, x: Tensor) -> None:
         scales = () if self.scales is None else (self.scales,)
         fits = x.ndim == 3 + len(scales) and x.shape[-1] == self.length
@@ -160,82 +226,3 @@ class TemporalReadout(nn.Module):
     def extra_repr(self) -> str:
         scales = "" if self.scales is None else f" and {self.scales} scales"
         return f"{self.over} of {self.length} steps{scales}"
-
-
-def kernel_reach(kernel_size: int, padding: str) -> tuple[int, int]:
-    """The first and last input step that y[t] sees, relative to t; centred unless causal."""
-    if padding == "causal":
-        return 1 - kernel_size, 0
-    return -((kernel_size - 1) // 2), kernel_size // 2
-
-
-def pad_time(x: Tensor, reach: tuple[int, int], padding: str) -> Tensor:
-    """What stands before and after the window, on the last axis of (batch, channels, time)."""
-    check_reach(x.shape[-1], reach, padding)
-    if padding == "valid":
-        return x
-    sides = (-reach[0], reach[1])
-    return F.pad(x, sides, mode="circular") if padding == "circular" else F.pad(x, sides)
-
-
-def convolve_time(
-    x: Float[Tensor, "batch channels time"],
-    kernel: Float[Tensor, "out channels size"],
-    bias: Float[Tensor, " out"] | None,
-) -> Float[Tensor, "batch out new_time"]:
-    """`F.conv1d` as one matrix product: on windows of a few steps several times faster."""
-    steps = x.transpose(1, 2)
-    size = kernel.shape[2]
-    count = steps.shape[1] - size + 1
-    taps = torch.cat([steps[:, j : j + count] for j in range(size)], dim=2)
-    return F.linear(taps, kernel.transpose(1, 2).flatten(1), bias).transpose(1, 2)
-
-
-def new_length(length: int, reach: tuple[int, int], padding: str) -> int:
-    return length - (reach[1] - reach[0]) if padding == "valid" else length
-
-
-def draw_(parameter: Tensor, gain: float, fan_in: int) -> None:
-    bound = gain * (3 / fan_in) ** 0.5
-    nn.init.uniform_(parameter, -bound, bound)
-
-
-def check_padding(layer: str, padding: str) -> None:
-    if padding not in PADDINGS:
-        raise unknown_name(f"padding of {layer}", padding, PADDINGS)
-
-
-def check_reach(length: int, reach: tuple[int, int], padding: str) -> None:
-    needed = reach[1] - reach[0] + 1
-    if length < needed and padding in ("valid", "circular"):
-        raise UsageError(
-            f"A kernel reaches over {needed} steps, more than the window's {length}: with "
-            f'padding "{padding}" it needs a longer window or fewer taps.'
-        )
-
-
-def check_length(layer: str, length: int | None, relaxed: bool) -> None:
-    if length is not None:
-        check_whole(layer, length=length)
-    elif relaxed:
-        raise UsageError(
-            f"{layer}: relaxed weights belong to the steps of the window, so it needs its length."
-        )
-
-
-def known_length(layer: str, length: int | None) -> int:
-    if length is None:
-        raise UsageError(f"{layer}: an unconstrained counterpart needs the window's length.")
-    return length
-
-
-def check_window(
-    layer: str, x: Tensor, axes: tuple[int, ...], relaxed: Tensor | None, parameter: Tensor
-) -> None:
-    """(batch, *axes, time), with as many steps as there are relaxed weights."""
-    time_fits = relaxed is None or x.shape[-1] == relaxed.shape[-1]
-    if x.ndim != len(axes) + 2 or tuple(x.shape[1:-1]) != axes or not time_fits:
-        time = "time" if relaxed is None else str(relaxed.shape[-1])
-        shape = ", ".join(["batch", *map(str, axes), time])
-        raise UsageError(f"{layer} expects ({shape}), got shape {tuple(x.shape)}.")
-    check_dtype(layer, x, parameter)

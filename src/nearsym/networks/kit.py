@@ -127,7 +127,7 @@ class TimeKit:
     """(in_channels, out_channels): feature maps to feature maps, before a ReLU."""
     head: Callable[..., nn.Module]
     """The same for the layers of actor and critics."""
-    readout: Callable[[], nn.Module]
+    readout: Callable[[], TemporalReadout]
     """Feature maps to invariants, (batch, channels)."""
 
 

@@ -11,8 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nearsym.layers.scale import ScaleConv1d
+from nearsym.layers.temporal import TranslationConv1d
 from nearsym.networks.heads import GaussianActor
 from nearsym.networks.kit import TimeKit
+
+Conv = TranslationConv1d | ScaleConv1d
+"""Layers that know shorter ways for constant channels and for sums over their output."""
 
 
 class WindowBody(nn.Module):
@@ -24,10 +29,28 @@ class WindowBody(nn.Module):
         self.last = kit.head(*widths[-2:])
         self.readout = kit.readout()
 
-    def forward(self, x: Float[Tensor, "batch *axes"]) -> Float[Tensor, "batch out"]:
+    def forward(
+        self, x: Float[Tensor, "batch *axes"], constant: Float[Tensor, "batch more"] | None = None
+    ) -> Float[Tensor, "batch out"]:
+        """`constant` are further channels, the same on every day and every scale."""
         for layer in self.layers:
-            x = torch.relu(layer(x))
-        return self.readout(self.last(x))
+            x, constant = torch.relu(_beside(layer, x, constant)), None
+        if constant is not None or not isinstance(self.last, Conv):
+            return self.readout(_beside(self.last, x, constant))
+        return self.last.read(x, self.readout)
+
+
+def _beside(layer: nn.Module, x: Tensor, constant: Tensor | None) -> Tensor:
+    """A layer on x and constant channels beside it, spelled out for a layer that needs them so."""
+    if constant is None:
+        return layer(x)
+    constant = constant.to(x.dtype)
+    if isinstance(layer, Conv):
+        return layer.beside(x, constant)
+    for _ in range(x.ndim - 3):  # scales stand before the channels
+        constant = constant.unsqueeze(1)
+    shape = (*x.shape[:-2], constant.shape[-1], x.shape[-1])
+    return layer(torch.cat([x, constant.unsqueeze(-1).expand(shape)], dim=-2))
 
 
 class WindowActor(nn.Module):
@@ -67,12 +90,7 @@ class WindowTwinCritic(nn.Module):
     def forward(
         self, features: Float[Tensor, "batch *axes"], action: Float[Tensor, "batch action"]
     ) -> Float[Tensor, "2 batch"]:
-        beside = action.to(features.dtype)
-        for _ in range(features.ndim - 3):  # scales stand before the channels
-            beside = beside.unsqueeze(1)
-        shape = (*features.shape[:-2], action.shape[-1], features.shape[-1])
-        x = torch.cat([features, beside.unsqueeze(-1).expand(shape)], dim=-2)
-        return torch.cat([body(x) for body in self.bodies], dim=-1).T
+        return torch.cat([body(features, action) for body in self.bodies], dim=-1).T
 
 
 WINDOW_ACTORS = {"drqv2": WindowActor, "sac": WindowGaussianActor}
