@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.layers import scale_products
 from nearsym.layers.scale import ScaleConv1d, ScaleLiftingConv1d
 from nearsym.layers.temporal import TemporalReadout
 from nearsym.layers.time_axis import PADDINGS, kernel_reach
@@ -125,36 +124,6 @@ def test_sums_over_the_output(padding, filters, over):
     readout = moved(TemporalReadout(y.shape[-1], 3, over=over, relaxed=filters > 0).double())
     inputs = [x, *layer.parameters(), *readout.parameters()]
     assert_same(layer.read(x, readout), readout(y), inputs)
-
-
-@every_relaxation
-def test_mixing_by_values_at_points(filters, monkeypatch):
-    """Wide layers mix three scales with five products; with nine they are the same."""
-    layer = made(ScaleConv1d, 24, 20, "same", filters)
-    x = signal(3, 24)
-    assert scale_products.saves(x.permute(1, 2, 3, 0).flatten(2), layer.filters)
-    inputs = [x, *layer.parameters()]
-    assert_same(layer(x), plain(layer, x), inputs)
-    short = layer(x)
-    monkeypatch.setattr(scale_products, "saves", lambda *_: False)
-    assert_same(short, layer(x), inputs)
-
-
-def test_when_five_products_save():
-    """Not for single windows, few channels, other scales or neighbours, nor in half precision."""
-
-    def saves(steps=576, channels=52, scales=3, differences=5, dtype=torch.float32):
-        x = torch.zeros(scales, channels, steps, dtype=dtype)
-        return scale_products.saves(x, torch.zeros(1, differences, channels, channels))
-
-    assert saves()
-    assert not saves(steps=9)
-    assert not saves(channels=2)
-    assert not saves(scales=4, differences=7)
-    assert not saves(differences=3)
-    assert not saves(dtype=torch.bfloat16)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert not saves()
 
 
 def test_second_derivatives():

@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nearsym.layers import scale_products
 from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
@@ -191,7 +190,8 @@ class ScaleConv1d(nn.Module):
         """In memory (scale, channels, time, batch): mixing is one product, the temporal kernels are
         one matrix for each channel, and the next layer finds its input without a copy."""
         batch, count, channels, length = x.shape
-        z = self._mixed(x.permute(1, 2, 3, 0).flatten(2), self.filters[..., :channels])
+        signal = x.permute(1, 2, 3, 0).flatten(2).flatten(0, 1)  # (scale·in, time·batch)
+        z = self.mixing(self.filters[..., :channels]).flatten(0, 1) @ signal
         z = z.view(-1, length, batch)  # (l·scale·out, time, batch)
         if constant is not None:
             mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
@@ -206,11 +206,6 @@ class ScaleConv1d(nn.Module):
             return torch.baddbmm(bias, bands, z)
         y = torch.bmm(bands, z).unflatten(0, (len(self.filters), -1)).sum(0)
         return y if bias is None else y + bias
-
-    def _mixed(self, signal: Float[Tensor, "scale channels steps"], filters: Tensor) -> Tensor:
-        if scale_products.saves(signal, filters):
-            return scale_products.mix(signal, filters, self.relaxed_scale)
-        return self.mixing(filters).flatten(0, 1) @ signal.flatten(0, 1)
 
     def bands(self, x: Tensor) -> Float[Tensor, "filters_scale_out time new_time"]:
         """Σ_j τ_l(j) w[l, s] φ(s − t − σ_i j): the temporal kernels as matrices from s to t."""
