@@ -55,7 +55,7 @@ def test_what_is_kept_is_what_the_run_s_files_say(job):
     assert weights
     assert found.evaluations == {"clean": run.evaluate(episodes=2)["returns"]}
     assert found.parameters == run.summary["parameters"]
-    assert found.seconds == run.summary["seconds"]
+    assert found.seconds == run.summary["processor_seconds"]
     assert (found.task, found.variant, found.obs, found.model) == ("craft", None, "state", "approx")
     assert found.settings == {"training.eval_every": 300, "training.checkpoint_every": 150}
     assert found.elements[:2] == ["e", "rot90"]

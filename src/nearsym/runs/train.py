@@ -241,6 +241,7 @@ def _summary(config: RunConfig, folder: Path, agent: Agent, state: LoopState) ->
         "seed": config.seed,
         "frames": state.frames,
         "seconds": state.seconds,
+        "processor_seconds": state.processor_seconds,
         "best_return": state.best_return,
         "final_return": state.final_return,
         "parameters": agent.networks.parameter_counts(),

@@ -1,6 +1,6 @@
 """What is kept of a finished run: its curve, its weights, and how its best checkpoint plays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -44,11 +44,18 @@ def result_of(
         relaxed={layer: weights.tolist() for layer, weights in run.relaxed_weights().items()},
         elements=_elements(config.task),
         parameters=run.summary["parameters"],
-        seconds=run.summary["seconds"],
+        seconds=_spent(run.summary, config),
         evaluations={name: found["returns"] for name, found in played.items()},
         details=_details(played.get("clean", {})),
         versions=recorded["versions"],
     )
+
+
+def _spent(summary: Mapping[str, Any], config: RunConfig) -> float:
+    """Seconds of processor time, which other runs on the machine do not change; with a GPU, whose
+    time it does not contain, and for runs of version 0.1, those on the clock."""
+    name = "processor_seconds" if config.device == "cpu" else "seconds"
+    return float(summary.get(name, summary["seconds"]))
 
 
 def counted(planned: Planned) -> RunResult:

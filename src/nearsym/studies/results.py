@@ -47,7 +47,7 @@ class RunResult:
     parameters: dict[str, int] = field(default_factory=dict)
     """Learned numbers of encoder, actor, critic, and their total."""
     seconds: float = 0.0
-    """How long training took."""
+    """How long training took: processor time, or with a GPU the time on the clock."""
     evaluations: dict[str, list[float]] = field(default_factory=dict)
     """Returns of the best checkpoint's episodes after training, by name: `clean`, `noise=0.06`."""
     details: dict[str, Any] = field(default_factory=dict)

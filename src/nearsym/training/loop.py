@@ -1,7 +1,6 @@
 """The training loop: act, store, update, evaluate, save; and the state that makes it resumable."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from nearsym.training.config import TrainingConfig
 from nearsym.training.environment_state import environment_state, set_environment_state
 from nearsym.training.evaluate import all_finite
 from nearsym.training.log import RunLog
-from nearsym.training.loop_state import LoopState, saved_loop_state
+from nearsym.training.loop_state import LoopState, Stopwatch, saved_loop_state
 from nearsym.training.random_state import generator_state, set_generator_state
 from nearsym.training.replay import Replay
 from nearsym.training.update_metrics import UpdateMetrics
@@ -101,16 +100,16 @@ class Trainer:
         """
         if self.obs is None:
             self._start_episode(seed=self.first_seed)
-        started = time.monotonic() - self.state.seconds
+        stopwatch = Stopwatch(self.state)
         try:
             self.callbacks.on_start(self._progress())
-            self._train(started)
+            self._train(stopwatch)
         finally:
             self.callbacks.on_end(self._progress())
-        self.state.seconds = time.monotonic() - started  # with the last evaluation
+        stopwatch.read()  # with the last evaluation
         return self.state
 
-    def _train(self, started: float) -> None:
+    def _train(self, stopwatch: Stopwatch) -> None:
         # An evaluation is due at the start if the run was stopped in the middle of one.
         ended = self.state.evaluation_due and self._pause_if_due(self.state.frames)
         while self.state.frames < self.config.frames and not ended:
@@ -118,7 +117,7 @@ class Trainer:
             self._step()
             if self.callbacks:  # without any, nothing is built at every step
                 self.callbacks.on_step(self._progress())
-            self.state.seconds = time.monotonic() - started
+            stopwatch.read()
             self.state.evaluation_due = self._crossed(self.config.eval_every, before)
             ended = self._pause_if_due(before)
 

@@ -1,6 +1,7 @@
 """Where a training loop stands, and what of it a checkpoint holds."""
 
 import math
+import time
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,10 +21,27 @@ class LoopState:
     best_return: float = -math.inf
     final_return: float = math.nan
     seconds: float = 0.0
+    """On the clock."""
+    processor_seconds: float = 0.0
+    """Of processor time, all threads together: what others do on the machine does not change it."""
     sums: dict[str, float] = field(default_factory=dict)
     """Sums of the update metrics since the last line of the log."""
     count: int = 0
     """Updates in those sums."""
+
+
+class Stopwatch:
+    """Counts on from the times that a state has."""
+
+    def __init__(self, state: LoopState):
+        self.state = state
+        self._clock = time.monotonic() - state.seconds
+        self._processor = time.process_time() - state.processor_seconds
+
+    def read(self) -> None:
+        """Write the times into the state."""
+        self.state.seconds = time.monotonic() - self._clock
+        self.state.processor_seconds = time.process_time() - self._processor
 
 
 def saved_loop_state(saved: Any) -> LoopState:
@@ -36,6 +54,7 @@ def saved_loop_state(saved: Any) -> LoopState:
     """
     if not isinstance(saved, dict):
         raise ValueError(f"its loop is a {type(saved).__name__}")
+    saved = {name: getattr(LoopState(), name) for name in _LATER} | saved
     for known in fields(LoopState):
         if known.name not in saved:
             raise ValueError(f"its loop has no {known.name!r}")
@@ -46,14 +65,17 @@ def saved_loop_state(saved: Any) -> LoopState:
     return state
 
 
+_LATER = ("processor_seconds",)
+"""What checkpoints of version 0.1 do not have."""
 _KINDS = {known.name: type(getattr(LoopState(), known.name)) for known in fields(LoopState)}
 
 
 def _check_numbers(state: LoopState) -> None:
-    numbers = [state.episode_return, state.seconds, *state.sums.values()]
+    times = state.seconds, state.processor_seconds
+    numbers = [state.episode_return, *times, *state.sums.values()]
     if not all(type(number) is float and math.isfinite(number) for number in numbers):
         raise ValueError("its loop holds numbers that are not finite")
-    if min(state.frames, state.step, state.count, state.seconds) < 0:
+    if min(state.frames, state.step, state.count, *times) < 0:
         raise ValueError("its loop holds numbers below zero")
     if state.sums and not state.count:
         raise ValueError("its loop has summed what it did not count")
