@@ -16,6 +16,7 @@ from nearsym.audits.mistakes import Mistake, find_mistakes
 from nearsym.audits.pairs import Pairs, resets, sample_pairs
 from nearsym.audits.policies import RANDOM_POLICIES, PolicyMaker
 from nearsym.audits.progress import Progress, as_progress
+from nearsym.audits.recommendation import Recommendation, recommended
 from nearsym.audits.simulator import Simulator, check_samples, check_seed
 from nearsym.audits.table import audit_table
 from nearsym.audits.verdict import Verdict, decide, elements_up_to, usual_epsilon
@@ -89,6 +90,7 @@ class EnvironmentAudit:
                 "wrong": [mistake.as_json() for mistake in self.mistakes],
                 "asymmetric_starts": self.starts,
             },
+            "recommendation": self.recommendation._asdict(),
             "notes": self.notes,
         }
 
@@ -110,6 +112,11 @@ class EnvironmentAudit:
     def smallest_epsilon(self) -> float:
         """The smallest ε at which no element is strongly broken: the stabilizer is all of G."""
         return self._held.smallest_epsilon
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """The model that fits what was found."""
+        return recommended(self.verdict, self.smallest_epsilon)
 
     @property
     def _held(self) -> Stabilizer:

@@ -20,7 +20,16 @@ def audit_table(result: dict[str, Any]) -> str:
     if "q_gap" in result:
         lines += _agent(result)
     lines += [f"Note: {note}" for note in result.get("notes", ())]
+    lines += _recommendation(result)
     return "\n".join(lines)
+
+
+def _recommendation(result: dict[str, Any]) -> list[str]:
+    """The last line of an audit of an environment."""
+    if "recommendation" not in result or "q_gap" in result:
+        return []
+    model, reason = result["recommendation"]["model"], result["recommendation"]["reason"]
+    return [reason if model is None else f"Recommended model: {model}. {reason}"]
 
 
 def _title(result: dict[str, Any]) -> str:

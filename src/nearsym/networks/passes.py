@@ -47,16 +47,16 @@ class Perceptron:
 class ActorPasses:
     """Both passes of a `GaussianActor` without a waist; called, the actor without gradients."""
 
+    def __init__(self, perceptron: Perceptron, actor: nn.Module):
+        self.perceptron = perceptron
+        self.order = _order(perceptron.learned, actor)
+
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = self.forward(features)[0]
         return mean, self.clamped(log_std)
 
     def clamped(self, log_std: Tensor) -> Tensor:
         return log_std.clamp(*GaussianActor.LOG_STD_RANGE)
-
-    def __init__(self, perceptron: Perceptron, actor: nn.Module):
-        self.perceptron = perceptron
-        self.order = _order(perceptron.learned, actor)
 
     def forward(self, features: Tensor) -> tuple[list[Tensor], Any]:
         """Mean and log σ, which is not clamped."""
