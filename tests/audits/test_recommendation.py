@@ -23,13 +23,13 @@ def test_the_model_follows_the_verdict(verdict, epsilon, model):
 
 
 def test_an_audit_ends_with_it():
-    found = nearsym.audit("craft", variant="tilt=75", samples=60)
+    found = nearsym.audit(nearsym.make("craft", variant="tilt=75"), samples=100)
     assert found.as_json()["recommendation"]["model"] == "approx"
     last = str(found).splitlines()[-1]
     assert last.startswith("Recommended model: approx. The symmetry is broken by 1.")
 
 
 def test_a_wrong_declaration_gets_no_model():
-    found = nearsym.audit("craft", variant="tilt=90", samples=60)
+    found = nearsym.audit(nearsym.make("craft", variant="tilt=90"), samples=100)
     assert found.verdict == "wrong"
     assert str(found).splitlines()[-1] == "Correct the declaration before you choose a model."

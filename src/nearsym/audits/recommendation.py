@@ -1,7 +1,7 @@
 """Which model an audit speaks for.
 
-In the sweeps of docs/evidence.md the audit's ε orders worlds as what exact wins over none does, and
-approx stays close to the best model wherever the symmetry is broken. No world there speaks for none.
+In the sweep of docs/evidence.md the audit's ε orders worlds as what exact wins over none does, and
+approx stays close to the best model throughout. No world there speaks for none.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ def recommended(verdict: Verdict, smallest_epsilon: float) -> Recommendation:
     if smallest_epsilon < LITTLE:
         return Recommendation("exact", "What is broken is too little to be worth learning.")
     reason = (
-        f"The symmetry is broken by {smallest_epsilon:.2g} of a mean step. approx begins with it and "
-        "can unlearn it where it fails; exact cannot, and none begins without it."
+        f"The symmetry is broken by {smallest_epsilon:.2g} of a mean step. approx begins with it "
+        "and can unlearn it where it fails; exact cannot, and none begins without it."
     )
     return Recommendation("approx", reason)

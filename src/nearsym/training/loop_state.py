@@ -54,7 +54,8 @@ def saved_loop_state(saved: Any) -> LoopState:
     """
     if not isinstance(saved, dict):
         raise ValueError(f"its loop is a {type(saved).__name__}")
-    saved = {name: getattr(LoopState(), name) for name in _LATER} | saved
+    if "seconds" in saved:  # version 0.1 had no other time
+        saved = {"processor_seconds": saved["seconds"]} | saved
     for known in fields(LoopState):
         if known.name not in saved:
             raise ValueError(f"its loop has no {known.name!r}")
@@ -65,8 +66,6 @@ def saved_loop_state(saved: Any) -> LoopState:
     return state
 
 
-_LATER = ("processor_seconds",)
-"""What checkpoints of version 0.1 do not have."""
 _KINDS = {known.name: type(getattr(LoopState(), known.name)) for known in fields(LoopState)}
 
 
