@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from nearsym.errors import printable
+
 
 def set_up() -> None:
     """What every command needs before it begins."""
@@ -65,7 +67,7 @@ def _show_warning(
 ) -> None:
     """Remarks to the user as one plain line; those of libraries to programmers as ever."""
     if issubclass(category, UserWarning) and category.__module__.startswith("nearsym."):
-        text = f"nearsym: {message}\n"
+        text = f"nearsym: {printable(str(message))}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
     print(text, end="", file=sys.stderr if file is None else file)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.curve import Curve
+from nearsym.training.untrusted import as_label
 
 if TYPE_CHECKING:
     from nearsym.runs.run import Run
@@ -33,7 +34,7 @@ def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) ->
     low, high = curve.returns.min(axis=1), curve.returns.max(axis=1)
     axes.fill_between(thousands, low, high, alpha=0.2, linewidth=0, label="worst to best episode")
     axes.plot(thousands, np.asarray(curve.mean), label="mean return")
-    axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=title)
+    axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=as_label(title))
     axes.legend(frameon=False)
     return write_figure(figure, path)
 

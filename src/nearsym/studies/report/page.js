@@ -34,15 +34,17 @@ function steps(low, high, count) {
   const raw = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const first = Math.ceil(low / step);
   const found = [];
-  for (let i = Math.ceil(low / step); i * step <= high + 1e-9 * step; i++) found.push(i * step);
+  // Counted, not compared alone: beside a huge number one more changes nothing.
+  for (let i = 0; i <= 2 * count && (first + i) * step <= high + 1e-9 * step; i++) found.push((first + i) * step);
   return found;
 }
 
 function extent(values) {
   const known = values.filter((v) => v !== null && Number.isFinite(v));
   if (!known.length) return [0, 1];
-  const low = Math.min(...known), high = Math.max(...known);
+  const low = known.reduce((a, b) => Math.min(a, b)), high = known.reduce((a, b) => Math.max(a, b));
   const pad = 0.05 * (high - low) || 0.5 * Math.abs(high) || 0.5;
   return [low - pad, high + pad];
 }
