@@ -34,10 +34,8 @@ function steps(low, high, count) {
   const raw = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
-  const first = Math.ceil(low / step);
   const found = [];
-  // Counted, not compared alone: beside a huge number one more changes nothing.
-  for (let i = 0; i <= 2 * count && (first + i) * step <= high + 1e-9 * step; i++) found.push((first + i) * step);
+  for (let i = Math.ceil(low / step); i * step <= high + 1e-9 * step; i++) found.push(i * step);
   return found;
 }
 
