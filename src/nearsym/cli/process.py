@@ -67,7 +67,7 @@ def _show_warning(
 ) -> None:
     """Remarks to the user as one plain line; those of libraries to programmers as ever."""
     if issubclass(category, UserWarning) and category.__module__.startswith("nearsym."):
-        text = f"nearsym: {printable(str(message))}\n"
+        text = f"nearsym: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
-    print(text, end="", file=sys.stderr if file is None else file)
+    print(printable(text), end="", file=sys.stderr if file is None else file)

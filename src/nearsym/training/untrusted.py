@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from nearsym.errors import UsageError, shortened
+from nearsym.errors import UsageError, printable, shortened
 
 LARGEST_JSON = 64 * 2**20
 """Bytes of a JSON file that are read at most. A configuration has some thousand."""
@@ -154,7 +154,7 @@ def as_label(text: str, longest: int = 120) -> str:
     >>> print(as_label(r"$\input{x}$"))
     \$\input{x}\$
     """
-    drawn = shortened(text, longest).replace("$", r"\$")
+    drawn = printable(shortened(text, longest)).replace("$", r"\$")
     return f" {drawn}" if drawn.startswith("_") else drawn
 
 
