@@ -65,10 +65,16 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
 
 def _labelled(chart: Chart) -> Chart:
     """The chart with all its texts as labels: names come from files, perhaps of somebody else."""
-    texts = {name: as_label(getattr(chart, name)) for name in ("title", "x_label", "y_label")}
-    names = {name: tuple(map(as_label, getattr(chart, name))) for name in ("ticks", "dates")}
-    lines = tuple(replace(line, name=as_label(line.name)) for line in chart.lines)
-    return replace(chart, about=as_label(chart.about, 500), lines=lines, **texts, **names)
+    return replace(
+        chart,
+        title=as_label(chart.title),
+        x_label=as_label(chart.x_label),
+        y_label=as_label(chart.y_label),
+        lines=tuple(replace(line, name=as_label(line.name)) for line in chart.lines),
+        about=as_label(chart.about, 500),
+        ticks=tuple(map(as_label, chart.ticks)),
+        dates=tuple(map(as_label, chart.dates)),
+    )
 
 
 def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]) -> None:
