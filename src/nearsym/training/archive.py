@@ -49,9 +49,10 @@ def check_archive(path: Path, body: bytes) -> None:
     """Refuse an archive that would grow when it is unpacked, or call for more than tensors."""
     try:
         parts = parts_of(body)
-        if any(compressed for _, compressed, _, _ in parts):
+        _, compressed, sizes, _ = zip(*parts, strict=True)
+        if any(compressed):
             raise CorruptError(f"{path} is compressed; checkpoints are not.")
-        if sum(size for _, _, size, _ in parts) > len(body):
+        if sum(sizes) > len(body):
             raise CorruptError(f"{path} claims to hold more than it does.")
         # torch finds a part whatever the case of its name: there must not be two.
         (recipe,) = [part for part in parts if part[0].lower().endswith(RECIPE)]
