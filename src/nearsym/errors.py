@@ -1,7 +1,8 @@
-"""The one exception for what a person can put right, the hint for a mistyped name, and the check of
-a number's range."""
+"""The one exception for what a person can put right, the hint for a mistyped name, the check of a
+number's range, and texts of strangers for a terminal."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -98,4 +99,33 @@ def shown(value: object, longest: int = 60) -> str:
         text = repr(value)
     except ValueError:  # Python does not write such integers
         return "a number of more than 4300 digits"
+    except RecursionError:
+        return "something nested too deeply"
+    return shortened(text, longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text of at most so many characters, with dots where it was cut.
+
+    >>> shortened("acrobot-swingup", 8)
+    'acrobot…'
+    """
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def printable(text: str) -> str:
+    r"""A text that a terminal shows and does not obey: whatever steers one (escape sequences, marks
+    that turn the direction of writing, halves of characters) as Python writes it. Lines stay lines.
+
+    >>> print(printable("\x1b[2Jgone, 5 ± ½"))
+    \x1b[2Jgone, 5 ± ½
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else repr(c)[1:-1] for c in text)
+
+
+def _is_harmless(character: str) -> bool:
+    """Whether it is a sign, a space of any width, or the end of a line."""
+    plain = character.isprintable() or character in "\n\t"
+    return plain or unicodedata.category(character) == "Zs"

@@ -65,6 +65,13 @@ def everything(folder):
 # ---------------------------------------------------------------------- links, pipes, devices
 
 
+def test_an_agent_is_not_read_through_a_linked_folder(folder, tmp_path):
+    (folder / "checkpoints").rename(tmp_path / "elsewhere")
+    (folder / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="checkpoints is a symbolic link"):
+        Run(folder).load_agent("last")
+
+
 LINKED = ["lock", "metrics.jsonl", "config.json", "summary.json", "checkpoints", "replay", "tb"]
 LINKED += ["replay/segment-000000.bin", "checkpoints/checkpoint-000000000080.ckpt"]
 

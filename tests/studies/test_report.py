@@ -16,7 +16,7 @@ from nearsym.studies.outcome import outcome
 from nearsym.studies.report import page as page_module
 from nearsym.studies.report.page import build_page, read_sources, title_of, write_report
 from nearsym.studies.results import write_results
-from study_results import made, near
+from study_results import made, near, runs
 
 EVIL = "<img src=x onerror=alert(1)>\"'&</script><script>alert(2)</script>"
 
@@ -344,6 +344,39 @@ def test_names_from_files_run_nothing(opened):
     page.click("#curves .legend button")
     assert page.run("document.querySelectorAll('img').length") == 0
     assert page.run("document.querySelectorAll('script').length") == 2
+    assert page.complaints == []
+
+
+@pytest.mark.outside
+def test_a_chart_of_very_many_points(opened):
+    page = opened(study())
+    assert page.run("extent(Array(500000).fill(1))") == [0.5, 1.5]
+
+
+STRANGE = [
+    "javascript:alert(1)",
+    "{{7*7}}${7*7}",
+    "]]><script>window.ran = 1</script>",
+    "</title><script>window.ran = 1</script>",
+    "<!--<script>",
+    "'-alert(1)-'",
+    "__proto__",
+    "constructor",
+]
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("name", STRANGE)
+def test_strange_names_everywhere_run_nothing(name, opened):
+    weights = {name: [[[1.0, 1.1]]] * 6, f"actor.{name}": [[[1.0, 1.1]]] * 6}
+    more = {"relaxed": weights, "elements": [name, "g"], "versions": {name: name}}
+    some = runs({"approx": [3.0, 4.0], name: [1.0, 2.0]}, seeds=2, task=name, preset=name, **more)
+    page = opened(some)
+    page.click("#curves .legend button")
+    page.click("th button")
+    assert page.run("window.ran") is None
+    assert page.run("document.querySelectorAll('script').length") == 2
+    assert page.run("document.querySelectorAll('a:not([href^=\"#\"])').length") == 0
     assert page.complaints == []
 
 

@@ -15,6 +15,7 @@ from nearsym.studies.execute import run_study
 from nearsym.studies.files import read_study
 from nearsym.studies.hold import Hold
 from nearsym.studies.pool import last_row
+from nearsym.studies.portfolio_check import FIGURES
 from nearsym.studies.rates import measured_rates
 from nearsym.studies.report.page import title_of
 from nearsym.studies.results import read_results
@@ -84,7 +85,8 @@ def test_entries_that_do_not_belong_together(tmp_path):
 
 def test_details_of_every_kind_are_read(tmp_path):
     nothing = PORTFOLIO | {"sharpe_mean_over_std": {"mean": float("nan"), "ci95": None}}
-    details = {"metrics": [PORTFOLIO, nothing], "random": PORTFOLIO, "value": [[1.0, 2.0]]}
+    random = PORTFOLIO | {name: {"mean": 1.0} for name in FIGURES}
+    details = {"metrics": [PORTFOLIO, nothing], "random": random, "value": [[1.0, 2.0]]}
     details |= {"dates": ["2020-01-02", "2020-01-03"], "epsilon": None, "own": {"anything": 1}}
     (tmp_path / "a.jsonl").write_text(line(details=details))
     (run,) = read_results(tmp_path / "a.jsonl")

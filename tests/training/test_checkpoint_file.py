@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from nearsym.training.checkpoint_file import FORMAT, _named, decode, encode
+from nearsym.training.archive import _named, parts_of
+from nearsym.training.checkpoint_file import FORMAT, decode, encode
 from nearsym.training.packing import pack
 from nearsym.training.storage import CorruptError
 
@@ -90,3 +91,86 @@ def test_a_recipe_that_breaks_off(cut):
 def test_a_number_that_torch_could_not_read_is_refused_at_the_save():
     with pytest.raises(TypeError, match=r"state\['a'\] is a int"):
         pack({"a": 2**2000})
+
+
+def test_the_parts_of_what_torch_saves_are_those_that_the_standard_library_finds(monkeypatch):
+    _, view = encode({"state": pack(STATES["tensors"]), "settings": {"seed": 3}})
+    with zipfile.ZipFile(io.BytesIO(view)) as whole:
+        expected = [(p.filename, False, p.file_size, p.header_offset) for p in whole.infolist()]
+    monkeypatch.delattr(zipfile, "ZipFile")  # it is not needed
+    assert parts_of(bytes(view)) == expected
+
+
+def put_up(path, parts, method=zipfile.ZIP_STORED):
+    """A file with a true checksum around an archive of these parts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in parts:
+            archive.writestr(name, content)
+    sign(path, buffer.getvalue())
+
+
+def sign(path, body):
+    path.write_bytes(FORMAT + b"\n" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
+def test_a_second_recipe_by_another_case_is_refused(tmp_path):
+    path = tmp_path / "a.ckpt"
+    good = recipe_of({"frames": 1, "state": {}, "replay": None, "settings": None})
+    put_up(path, [("archive/data.pkl", good), ("archive/DATA.PKL", HOSTILE["counter"])])
+    with pytest.raises(CorruptError, match="is no archive of tensors"):
+        decode(path)
+
+
+@pytest.mark.parametrize("place", range(0, 98, 3))
+def test_an_end_that_was_tampered_with_is_refused_or_means_the_same(place, tmp_path):
+    """Every byte of the end of an archive, and none of them lets a compressed part through."""
+    _, view = encode({"frames": 1, "state": {"a": torch.ones(3)}, "replay": None})
+    body = bytearray(view)
+    body[len(body) - 98 + place] ^= 0x5A
+    path = tmp_path / "a.ckpt"
+    sign(path, bytes(body))
+    try:
+        assert decode(path)["frames"] == 1
+    except CorruptError:
+        return
+    with zipfile.ZipFile(io.BytesIO(body)) as whole:
+        assert [p[0] for p in parts_of(bytes(body))] == whole.namelist()
+
+
+def test_an_entry_that_claims_to_be_compressed_is_refused(tmp_path):
+    _, view = encode({"frames": 1, "state": {}, "replay": None})
+    body = bytearray(view)
+    body[body.index(b"PK\1\2") + 10] = zipfile.ZIP_DEFLATED
+    sign(tmp_path / "a.ckpt", bytes(body))
+    with pytest.raises(CorruptError, match="is compressed"):
+        decode(tmp_path / "a.ckpt")
+
+
+def test_an_entry_that_claims_more_than_there_is_is_refused(tmp_path):
+    _, view = encode({"frames": 1, "state": {}, "replay": None})
+    body = bytearray(view)
+    at = body.index(b"PK\1\2") + 24
+    body[at : at + 4] = (2**31).to_bytes(4, "little")
+    sign(tmp_path / "a.ckpt", bytes(body))
+    with pytest.raises(CorruptError, match="claims to hold more"):
+        decode(tmp_path / "a.ckpt")
+
+
+def saved(path, settings):
+    """A file with settings that are anything."""
+    buffer = io.BytesIO()
+    torch.save({"frames": 1, "state": {}, "replay": None, "settings": settings}, buffer)
+    sign(path, buffer.getvalue())
+
+
+def test_settings_of_files_made_before_they_were_a_text(tmp_path):
+    saved(tmp_path / "a.ckpt", {"seed": 3, "sizes": (1, 2)})
+    assert decode(tmp_path / "a.ckpt")["settings"] == {"seed": 3, "sizes": [1, 2]}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "{", "[" * 100_000, '{"a": ' * 5000])
+def test_settings_that_are_none(text, tmp_path):
+    saved(tmp_path / "a.ckpt", text)
+    with pytest.raises(CorruptError, match=r"holds no state of a run"):
+        decode(tmp_path / "a.ckpt")

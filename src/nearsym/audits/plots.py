@@ -1,5 +1,6 @@
 """The picture of an audit: where in the two most telling coordinates the symmetry is broken."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from nearsym.audits.environment import ElementAudit, EnvironmentAudit
 from nearsym.audits.regions import Box
 from nearsym.errors import MissingExtraError, UsageError
+from nearsym.training import atomic
 
 BINS = 25
 HOLDS = "#cfe3f1"
@@ -46,7 +48,10 @@ def plot_audit(audit: EnvironmentAudit, path: Path, title: str = "") -> None:
         image, ax=list(axes), label="mismatch of next states (mean steps)", extend="max"
     )
     figure.suptitle(f"{title}: {audit.verdict}" if title else str(audit.verdict))
-    figure.savefig(path, dpi=130)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), dpi=130)
+    with atomic.explain_errors("Writing the plot", path.parent, advice=atomic.TRY_AGAIN):
+        atomic.replace(path, picture.getvalue())
 
 
 def check_plot(path: Path) -> None:

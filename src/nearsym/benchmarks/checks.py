@@ -5,7 +5,6 @@
 - A checkpoint is looked through before torch reads it, since it may come from anybody.
 """
 
-import io
 import math
 import tempfile
 from collections.abc import Callable
@@ -19,8 +18,9 @@ from nearsym.agents.drqv2 import DrQV2
 from nearsym.benchmarks.replay import full_replay, paper_agent
 from nearsym.benchmarks.timing import interleaved, ratio_row
 from nearsym.training.allocator import keep_freed_memory
+from nearsym.training.archive import check_archive
 from nearsym.training.checkpoint import CheckpointStore
-from nearsym.training.checkpoint_file import check_archive, check_content, decode, encode
+from nearsym.training.checkpoint_file import check_content, decode, encode
 from nearsym.training.evaluate import all_finite
 from nearsym.training.packing import pack
 from nearsym.training.untrusted import refuse_irregular, refuse_special
@@ -90,7 +90,7 @@ def _checkpoint(agent: DrQV2, folder: Path) -> dict[str, Pair]:
 
     def check_load() -> None:
         refuse_irregular(path)
-        check_archive(path, io.BytesIO(body), len(body))
+        check_archive(path, body)
         check_content(path, plain)
 
     return {

@@ -29,7 +29,7 @@ def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> di
         raise UsageError(
             f"{path} would import {name}: name the task yourself, or add `trust_task=True`."
         )
-    if task is not None and task != (name or kind):
+    if task is not None and (name or kind) not in (None, task):
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))

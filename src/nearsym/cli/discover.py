@@ -39,12 +39,13 @@ def run(args: Discover) -> dict[str, Any]:
     _check_out(args)
     from nearsym.discovery.search import discover
     from nearsym.tasks.registry import find_task
+    from nearsym.training import atomic
 
     task = find_task(args.env, **({} if args.variant is None else {"variant": args.variant}))
     with closing(task.make_for_audit()) as env:
         found = discover(env, samples=args.samples, seed=args.seed, progress=True)
     if args.out is not None:
-        Path(args.out).write_text(found.declaration)
+        atomic.replace(Path(args.out), found.declaration.encode())
     about = {"env": args.env, "variant": args.variant, "seed": args.seed, "out": args.out}
     return about | found.as_json() | {"table": repr(found)}
 
@@ -78,3 +79,6 @@ def _check_out(args: Discover) -> None:
         raise UsageError(f"`out` is a Python file, such as symmetry.py, got {args.out}.")
     if not Path(args.out).absolute().parent.is_dir():
         raise UsageError(f"`out` {args.out}: there is no such folder.")
+    from nearsym.training.untrusted import refuse_special
+
+    refuse_special(Path(args.out))

@@ -38,7 +38,7 @@ def _translate(code: str, options: Options) -> str:
         return option.flag
     try:
         value = ast.literal_eval(parts["value"])
-    except (ValueError, SyntaxError):  # an expression: it stays what it is
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # an expression: it stays
         return code
     return code if option.positional or value is None else _with_value(option, value)
 

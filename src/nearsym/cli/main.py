@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import Any
 
 DESCRIPTION = "Reinforcement learning for worlds that are almost symmetric."
+LONGEST = 4000
+"""Characters of an error that are said: it may quote a file of somebody else."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -90,8 +92,21 @@ def _call(module: Any, command: Any, wants_json: bool) -> int:
 
         print(json.dumps(result))
     else:
-        module.show(result)
+        module.show(_for_terminals(result))
     return module.exit_code(result) if hasattr(module, "exit_code") else 0
+
+
+def _for_terminals(result: Any) -> Any:
+    """A result in which no text steers a terminal: it may quote a file of somebody else."""
+    from nearsym.errors import printable
+
+    if isinstance(result, str):
+        return printable(result)
+    if isinstance(result, dict):
+        return {printable(str(name)): _for_terminals(value) for name, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [_for_terminals(value) for value in result]
+    return result
 
 
 def _refusal(error: OSError) -> str:
@@ -103,7 +118,9 @@ def _complain(error: Exception | str, command: Any, code: int) -> int:
     """Say it on standard error, parameters as the flags of the command that ran."""
     from nearsym.cli.flags import as_flags
     from nearsym.cli.options import options_of
+    from nearsym.errors import printable, shortened
 
     options = {} if command is None else options_of(type(command), command)
-    print(f"nearsym: {as_flags(str(error), options)}", file=sys.stderr)
+    text = as_flags(shortened(str(error), LONGEST), options)
+    print(f"nearsym: {printable(text)}", file=sys.stderr)
     return code

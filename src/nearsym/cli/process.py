@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from nearsym.errors import printable
+
 
 def set_up() -> None:
     """What every command needs before it begins."""
@@ -68,4 +70,4 @@ def _show_warning(
         text = f"nearsym: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
-    print(text, end="", file=sys.stderr if file is None else file)
+    print(printable(text), end="", file=sys.stderr if file is None else file)

@@ -7,11 +7,14 @@ from typing import Any, Literal
 
 from nearsym.cli.flags import as_flags
 from nearsym.cli.options import Positional, options_of
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, check_range
 
 CLAIMS = "nearsym.cli.claims"
 """The module behind `nearsym study claims`: its class `Claims` has a positional `study`, which is
 the word claims; its functions `run` and `show` are a command's."""
+
+MOST_GPUS = 1024
+"""Of one run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,7 @@ def _chosen(args: Study) -> Any:
     from nearsym.studies.builtin import STUDIES, builtin_study
     from nearsym.studies.files import read_study
 
+    check_range("gpus", args.gpus, 0, MOST_GPUS)
     if args.gpus and args.cluster is None:
         raise UsageError("`gpus` needs `cluster`: on one machine the runs share what there is.")
     if args.study.endswith((".toml", ".py")):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nearsym.cli.flags import as_flags
 from nearsym.cli.options import Positional, field_help, options_of
 from nearsym.cli.parse import parse_known
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, printable
 
 SECTIONS = ("algorithm", "network", "training")
 SHORT = {
@@ -250,13 +250,13 @@ def _announcement(config: Any, folder: Path) -> Any:
             verb = f"Going on at frame {progress.frames}" if progress.frames else "Training"
             variant = f" ({config.task.variant})" if config.task.variant else ""
             counts = ", ".join(f"{k} {v:,}" for k, v in read_parameters(folder).items())
-            print(
+            said = (
                 f"{verb}: {config.task.name}{variant}, {config.agent}, {config.network.model}; "
                 f"parameters: {counts}; "
                 f"{config.precision}, {config.threads} thread(s)"
-                f"{', compiled' if config.compile else ''}; {folder}",
-                file=sys.stderr,
+                f"{', compiled' if config.compile else ''}; {folder}"
             )
+            print(printable(said), file=sys.stderr)
 
     return Announcement()
 

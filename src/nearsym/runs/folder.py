@@ -89,9 +89,11 @@ def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int])
 
 
 def read_parameters(folder: Path) -> dict[str, int]:
-    """How many numbers the networks of a run learn; nothing for folders of version 0.1."""
+    """How many numbers the networks of a run learn; nothing for folders of version 0.1, and nothing
+    that is no number."""
     found = read_object(folder / "config.json").get("parameters", {})
-    return found if isinstance(found, dict) else {}
+    counts = found if isinstance(found, dict) else {}
+    return {name: count for name, count in counts.items() if type(count) is int}
 
 
 def change_config(folder: Path, config: RunConfig) -> None:

@@ -1,5 +1,6 @@
 """A learning curve as a picture."""
 
+import io
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,8 @@ import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.runs.curve import Curve
+from nearsym.training import atomic
+from nearsym.training.untrusted import as_label
 
 if TYPE_CHECKING:
     from nearsym.runs.run import Run
@@ -33,7 +36,7 @@ def plot_curve(curve: Curve, path: str | PathLike[str] | None, *, title: str) ->
     low, high = curve.returns.min(axis=1), curve.returns.max(axis=1)
     axes.fill_between(thousands, low, high, alpha=0.2, linewidth=0, label="worst to best episode")
     axes.plot(thousands, np.asarray(curve.mean), label="mean return")
-    axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=title)
+    axes.set(xlabel="thousand frames", ylabel="return of an evaluation", title=as_label(title))
     axes.legend(frameon=False)
     return write_figure(figure, path)
 
@@ -43,6 +46,9 @@ def write_figure(figure: Any, path: str | PathLike[str] | None) -> Any:
     if path is not None:
         from nearsym.audits.plots import check_plot  # here: it brings all audits along
 
-        check_plot(Path(path))
-        figure.savefig(path, dpi=150)
+        target, picture = Path(path), io.BytesIO()
+        check_plot(target)
+        figure.savefig(picture, format=target.suffix[1:].lower(), dpi=150)
+        with atomic.explain_errors("Writing the plot", target.parent, advice=atomic.TRY_AGAIN):
+            atomic.replace(target, picture.getvalue())
     return figure

@@ -18,6 +18,7 @@ from nearsym.layers.scale import SCALES
 from nearsym.runs.one_model import runs_of_one_model
 from nearsym.runs.plot import title_of, write_figure
 from nearsym.runs.run import Run, StrPath
+from nearsym.training.untrusted import as_label
 
 When = Literal["training", "end"]
 COLUMNS = 4
@@ -71,6 +72,7 @@ def draw_layers(
     dashed: frozenset[str] = frozenset(),
 ) -> Any:
     """Relaxed weights as a matplotlib figure: a panel for each layer, a colour for each label."""
+    layers = [_labelled(layer) for layer in layers]
     figure, panels = _panels(layers, share_x=when == "training")
     styles = _styles(layers, dashed)
     for layer, axes in zip(layers, panels, strict=True):
@@ -80,8 +82,12 @@ def draw_layers(
     panels[0].set_ylim(*_limits(layers))  # of all: they share it
     if when == "training":
         _explain(figure, panels, styles)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(as_label(title), fontsize=11)
     return figure
+
+
+def _labelled(layer: Layer) -> Layer:
+    return layer._replace(name=as_label(layer.name), labels=tuple(map(as_label, layer.labels)))
 
 
 def _refuse_empty(runs: list[Run]) -> None:

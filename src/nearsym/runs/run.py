@@ -37,6 +37,7 @@ from nearsym.tasks.registry import find_task
 from nearsym.tasks.task import Noise, Task
 from nearsym.training.callbacks import Callback, ProgressBar
 from nearsym.training.checkpoint import CheckpointStore
+from nearsym.training.untrusted import refuse_linked_folder
 
 StrPath = str | PathLike[str]
 
@@ -270,9 +271,9 @@ class Run:
 
     def load_agent(self, checkpoint: str = "best", env: gymnasium.Env | None = None) -> Agent:
         """The trained agent, with the weights of the best checkpoint or the last."""
-        store = CheckpointStore(
-            self.path / "checkpoints", settings=bound(self.config, to_play=True)
-        )
+        refuse_linked_folder(self.path / "checkpoints")
+        settings = bound(self.config, to_play=True)
+        store = CheckpointStore(self.path / "checkpoints", settings=settings)
         config = replace(self.config, device=device_here(self.config.device))
         with closing(self.task.make("test")) if env is None else nullcontext(env) as made:
             agent = build_agent(config, made)

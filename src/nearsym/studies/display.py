@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
+from nearsym.errors import printable
 from nearsym.studies.pool import last_row
 from nearsym.studies.rates import Rates, measured_rates, spoken
 from nearsym.studies.schedule import Entry, Schedule
@@ -58,7 +59,7 @@ def running(entry: Entry) -> Running:
     last, played = last_row(folder), last_row(folder, "eval/return_mean")
     frames = 0 if last is None else last["frames"]
     value = None if played is None else played["eval/return_mean"]
-    return Running(entry.job.name, frames, total, value)
+    return Running(entry.job.name, frames, total, value if isinstance(value, float | int) else None)
 
 
 class Clock:
@@ -133,9 +134,12 @@ class Lines(_Shown):
             if entry.state in ("done", "failed") and self._told[id(entry)] != entry.state:
                 self._told[id(entry)] = entry.state
                 reason = f": {entry.reason}" if entry.state == "failed" else ""
-                print(f"{entry.state:6}  {entry.job.name}{reason}", file=self._file, flush=True)
+                self._say(f"{entry.state:6}  {entry.job.name}{reason}")
         if self._is_time(LINE_EVERY):
-            print(self._headline(self._running()), file=self._file, flush=True)
+            self._say(self._headline(self._running()))
+
+    def _say(self, text: str) -> None:
+        print(printable(text), file=self._file, flush=True)
 
     def close(self) -> None: ...
 
@@ -164,19 +168,28 @@ class LiveTable(_Shown):
         from rich.table import Table
 
         now = self._running()
-        table = Table(title=self._headline(now), title_justify="left", expand=True, box=None)
+        title = _literal(self._headline(now), "table.title")
+        table = Table(title=title, title_justify="left", expand=True, box=None)
         for name, side in (("run", "left"), ("frames", "right"), ("return", "right")):
             table.add_column(name, justify=side, no_wrap=name != "run")  # type: ignore[arg-type]
         for run in list(now.values())[:MOST_ROWS]:
             shown = "–" if run.last_return is None else f"{run.last_return:.1f}"
-            table.add_row(run.name, f"{run.frames:,} ({run.share:.0%})", shown)
+            table.add_row(_literal(run.name), f"{run.frames:,} ({run.share:.0%})", shown)
         for entry in _with_reason(self._schedule)[:MOST_ROWS]:
-            table.add_row(f"{entry.job.name}: {entry.reason}", entry.state, "", style="red")
+            said = _literal(f"{entry.job.name}: {entry.reason}")
+            table.add_row(said, entry.state, "", style="red")
         return table
 
     def close(self) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+def _literal(text: str, style: str = "") -> Any:
+    """A text as it is: rich would read [link=…] in a name or a reason as markup."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
 
 
 def _with_reason(schedule: Schedule) -> list[Entry]:

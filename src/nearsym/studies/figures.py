@@ -1,7 +1,10 @@
 """Figures for papers: the charts of results as SVG files, and pictures of tasks and data."""
 
+import hashlib
+import io
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +22,7 @@ from nearsym.studies.results import RunResult
 from nearsym.studies.selection import by_arm, by_world, plain, unique
 from nearsym.studies.task_pictures import draw_orbits, draw_prices, draw_variants
 from nearsym.training import atomic
+from nearsym.training.untrusted import as_label
 
 COLUMNS = 4
 """Panels in a row."""
@@ -26,6 +30,8 @@ TITLE_WIDTH = 50
 """Characters that fit above a panel."""
 MARKED = 60
 """Lines with fewer points show each."""
+LONGEST_NAME = 150
+"""Bytes of a file's name, without its ending."""
 
 Drawn = dict[str, Any]
 """Figures by the names of their files."""
@@ -37,6 +43,7 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("A figure", "plots") from error
+    charts = [_labelled(chart) for chart in charts]
     columns = min(COLUMNS, len(charts))
     rows = -(-len(charts) // columns)
     figure = Figure(figsize=(0.6 + 3.4 * columns, 0.9 + 2.7 * rows), layout="constrained")
@@ -54,6 +61,20 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
     whole = replace(charts[0], points=tuple(point for chart in charts for point in chart.points))
     figure.supxlabel(textwrap.fill(whole.caption, 60 * columns), fontsize=7)
     return figure
+
+
+def _labelled(chart: Chart) -> Chart:
+    """The chart with all its texts as labels: names come from files, perhaps of somebody else."""
+    return replace(
+        chart,
+        title=as_label(chart.title),
+        x_label=as_label(chart.x_label),
+        y_label=as_label(chart.y_label),
+        lines=tuple(replace(line, name=as_label(line.name)) for line in chart.lines),
+        about=as_label(chart.about, 500),
+        ticks=tuple(map(as_label, chart.ticks)),
+        dates=tuple(map(as_label, chart.dates)),
+    )
 
 
 def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]) -> None:
@@ -179,8 +200,13 @@ def save(figure: Any, path: Path) -> None:
     """Without a date and with names that repeat."""
     import matplotlib
 
-    with matplotlib.rc_context({"svg.hashsalt": "nearsym"}):
-        figure.savefig(path, metadata={"Date": None})
+    picture = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "nearsym"}), warnings.catch_warnings():
+        # Names may have letters that the font lacks, or leave no room: they are not ours.
+        warnings.filterwarnings("ignore", message="Glyph .* missing|constrained_layout not applied")
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    with atomic.explain_errors("Writing a figure", path.parent, advice=atomic.TRY_AGAIN):
+        atomic.replace(path, picture.getvalue())
 
 
 def file_name(title: str) -> str:
@@ -189,4 +215,8 @@ def file_name(title: str) -> str:
     >>> file_name("curves laptop, state, sac")
     'curves-laptop-state-sac'
     """
-    return re.sub(r"[^\w.=+-]+", "-", title).strip("-.")
+    name = re.sub(r"[^\w.=+-]+", "-", title).strip("-.").encode()
+    if len(name) <= LONGEST_NAME:
+        return name.decode()
+    digest = hashlib.sha256(name).hexdigest()[:8]
+    return f"{name[:LONGEST_NAME].decode(errors='ignore')}-{digest}"

@@ -77,7 +77,8 @@ def share_found(run: RunResult, portfolio: int = 0) -> float:
 
     with V, U and O what the agent, uniform holding and the oracle end at.
     """
-    ends = {row["name"]: row["final_value"]["mean"] for row in run.details["metrics"]}
+    told = [row for row in run.details["metrics"] if "final_value" in row]
+    ends = {row["name"]: row["final_value"]["mean"] for row in told}
     if ORACLE not in ends or "uniform" not in ends:
         raise UsageError(f"Run {run.key} has no oracle beside it.")
     value = figure_of(run, "final_value", portfolio)

@@ -128,4 +128,4 @@ def _row(line: bytes) -> dict[str, Any]:
 def saved_frames(folder: Path) -> int:
     """The frames of a run's newest checkpoint; −1 where there is none."""
     found = [path.stem.rpartition("-")[2] for path in folder.glob("checkpoints/checkpoint-*.ckpt")]
-    return max((int(frames) for frames in found if frames.isdigit()), default=-1)
+    return max((int(frames) for frames in found if frames.isdecimal()), default=-1)

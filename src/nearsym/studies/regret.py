@@ -97,7 +97,7 @@ class Regret:
         sizes = np.array([score.shape[1] for score in self.scores])
         covariances = np.array([np.cov(score) for score in self.scores]) / sizes[:, None, None]
         parts = np.einsum("wsi,wij,wsj->ws", contrast, covariances, contrast)
-        error = float(np.sqrt(parts.sum(axis=0).mean()))
+        error = float(np.sqrt(max(parts.sum(axis=0).mean(), 0.0)))  # rounding may be below 0
         freedom = _freedom(parts, sizes)
         half = _quantile(freedom) * error
         return Measured(value, (value - half, value + half), int(sizes.min()), STUDENT, freedom)

@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 
 from nearsym.errors import shown
+from nearsym.studies.portfolio_check import check_portfolios
 
 LARGEST = 1e100
 """Of any number of a result; squares and sums of such numbers are still finite."""
+LONGEST = 1000
+"""Characters of a name."""
+DEEPEST = 50
+"""Levels of lists and objects inside each other."""
 
 Test = Callable[[Any], bool]
 
 
 def is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    r"""Whether it can be a name: not too long, and nothing in it steers what shows it.
+
+    >>> is_text("my_robot:make"), is_text("\x1b[2J"), is_text("\u202efdp.exe"), is_text("x" * 2000)
+    (True, False, False, False)
+    """
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
 def is_number(value: Any) -> bool:
@@ -63,8 +73,28 @@ def array_of(least: int, most: int) -> Test:
     return test
 
 
-def is_anything(value: Any) -> bool:
-    return True
+def is_shallow(value: Any) -> bool:
+    """Whether lists and objects are not nested so deeply that who follows them gets lost."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [v for v in level if isinstance(v, list | dict)]
+        if not inner:
+            return True
+        level = [v for some in inner for v in (some.values() if isinstance(some, dict) else some)]
+    return False
+
+
+def is_setting(value: Any) -> bool:
+    """Whether every text in it can be a name, since runs are called by their settings."""
+    if isinstance(value, dict):
+        return all(map(is_text, value)) and all(map(is_setting, value.values()))
+    if isinstance(value, list):
+        return all(map(is_setting, value))
+    return is_text(value) if isinstance(value, str) else True
+
+
+def _are_settings(value: Any) -> bool:
+    return is_shallow(value) and table_of(is_setting)(value)
 
 
 def has_episodes(value: Any) -> bool:
@@ -98,17 +128,17 @@ def _is_figure(value: Any) -> bool:
     return is_number(mean) or (isinstance(mean, float) and math.isnan(mean))
 
 
-TEXT = (is_text, "a text")
+TEXT = (is_text, f"a text of at most {LONGEST:,} characters that can be printed")
 ENTRIES: dict[str, tuple[Test, str]] = {
     "key": TEXT,
     "task": TEXT,
-    "variant": (or_none(is_text), "a text or null"),
-    "obs": (or_none(is_text), "a text or null"),
+    "variant": (or_none(is_text), f"{TEXT[1]}, or null"),
+    "obs": (or_none(is_text), f"{TEXT[1]}, or null"),
     "agent": TEXT,
     "model": TEXT,
     "seed": (is_whole, "a whole number of at least 0"),
     "preset": TEXT,
-    "settings": (table_of(is_anything), "an object"),
+    "settings": (_are_settings, "an object of names and plain values"),
     "frames": (list_of(is_whole), "a list of whole numbers"),
     "returns": (list_of(has_episodes), "a list with a list of numbers for each evaluation"),
     "relaxed": (table_of(array_of(3, 5)), "an object of numbers [evaluation][filter][element]"),
@@ -116,7 +146,7 @@ ENTRIES: dict[str, tuple[Test, str]] = {
     "parameters": (table_of(is_whole), "an object of whole numbers"),
     "seconds": (is_number, "a number"),
     "evaluations": (table_of(list_of(is_number)), "an object of lists of numbers"),
-    "details": (table_of(is_anything), "an object"),
+    "details": (table_of(is_shallow), f"an object of at most {DEEPEST} levels"),
     "versions": (table_of(is_text), "an object of texts"),
 }
 DETAILS: dict[str, tuple[Test, str]] = {
@@ -145,8 +175,18 @@ def check_result(entries: dict[str, Any]) -> None:
         raise ValueError(f"it has {len(frames)} `frames` and {len(returns)} `returns`")
     if any(len(weights) != len(frames) for weights in entries["relaxed"].values()):
         raise ValueError("its `relaxed` weights are not those of its `frames`")
-    if any(later <= earlier for earlier, later in pairwise(frames)):
+    if any(later <= earlier for earlier, later in pairwise(frames)) or frames == [0]:
         raise ValueError("its `frames` do not rise")
+    _check_elements(entries["relaxed"] if frames else {}, len(entries["elements"]))
+    check_portfolios(entries["details"])
+
+
+def _check_elements(relaxed: dict[str, Any], elements: int) -> None:
+    """A weight for each element, where there are elements, and at least one."""
+    for layer, weights in relaxed.items():
+        shape = np.shape(weights)
+        if 0 in shape or (elements and shape[-1] != elements):
+            raise ValueError(f"the weights of its layer {layer!r} are not of its `elements`")
 
 
 def _check(entries: dict[str, Any], kinds: dict[str, tuple[Test, str]]) -> None:

@@ -82,7 +82,8 @@ def read_results(path: Path) -> list[RunResult]:
         text = read_named_text(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    return [_read(line, f"{path}, line {n}") for n, line in enumerate(text.splitlines(), 1)]
+    lines = text.removesuffix("\n").split("\n") if text else []  # JSON has other ends of lines too
+    return [_read(line, f"{path}, line {n}") for n, line in enumerate(lines, 1)]
 
 
 def _read(line: str, where: str) -> RunResult:

@@ -4,6 +4,7 @@ What one file holds, and how it is read without trusting it, is `checkpoint_file
 frame count, never by clock.
 """
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from nearsym.errors import RunError, UsageError, unknown_name
 from nearsym.training import atomic
-from nearsym.training.checkpoint_file import WRONG, decode, encode, reason
+from nearsym.training.checkpoint_file import WRONG, decode, encode, plain_settings, reason
 from nearsym.training.packing import pack
 from nearsym.training.storage import KEPT_CHECKPOINTS, CorruptError
 
@@ -73,7 +74,7 @@ class CheckpointStore:
         settings: Mapping[str, Any] | None = None,
     ):
         self.folder = Path(folder)
-        self.settings = None if settings is None else dict(settings)
+        self.settings = None if settings is None else plain_settings(settings)
         self.replay = replay
         self.replay_folder = self.folder / "replay" if replay_folder is None else replay_folder
         self._refused: set[Path] = set()
@@ -141,7 +142,7 @@ class CheckpointStore:
     ) -> tuple[dict[str, Any], int]:
         """A state to evaluate: the best one, or the last. Nothing on the disk is changed."""
         if which == "last":
-            return CheckpointStore(self.folder, settings=self.settings).load_latest(accept)
+            return self._without_replay().load_latest(accept)
         if which != "best":
             raise unknown_name("checkpoint", which, ["best", "last"])
         path = self.folder / "best.ckpt"
@@ -158,6 +159,12 @@ class CheckpointStore:
         except CorruptError as error:
             raise UsageError(f"{error} Use `checkpoint='last'`.") from error
         return content["state"], content["frames"]
+
+    def _without_replay(self) -> "CheckpointStore":
+        """The same checkpoints, for somebody who changes nothing."""
+        store = CheckpointStore(self.folder)
+        store.settings = self.settings
+        return store
 
     def _content(self, path: Path) -> dict[str, Any]:
         content = decode(path)
@@ -184,8 +191,12 @@ class CheckpointStore:
             raise CorruptError(f"{path} describes no replay: {reason(error)}.") from error
 
     def _newest_first(self) -> Iterator[Path]:
-        found = [path for path in self.folder.glob("checkpoint-*.ckpt") if _frames(path) >= 0]
-        return iter(sorted(found, key=_frames, reverse=True))
+        names = os.listdir(self.folder) if self.folder.is_dir() else []
+        found = [
+            self.folder / n for n in names if n.startswith("checkpoint-") and n.endswith(".ckpt")
+        ]
+        ours = [path for path in found if _frames(path) >= 0]
+        return iter(sorted(ours, key=_frames, reverse=True))
 
     def _none_left(self, reasons: list[CorruptError]) -> UsageError:
         if not self.folder.is_dir():

@@ -11,12 +11,11 @@ seen to that reading takes no more memory than the file is long:
 
 import hashlib
 import io
+import json
 import os
 import pickle
-import re
 import warnings
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from torch import Tensor
 
 from nearsym.errors import UsageError
 from nearsym.training.allocator import machine_memory
+from nearsym.training.archive import WRONG, check_archive
 from nearsym.training.packing import unpack
 from nearsym.training.storage import CorruptError
 from nearsym.training.untrusted import refuse_irregular
@@ -35,24 +35,14 @@ _START = len(FORMAT) + _DIGEST + 2
 _COPIES = 3  # of a file in memory, while it is read
 _NEEDED = {"frames", "state", "replay"}
 _ENTRIES = _NEEDED | {"settings"}
-_GLOBALS = {"collections OrderedDict", "torch._utils _rebuild_tensor_v2", "_codecs encode"}
-"""What a saved state refers to by name, beside the storages of tensors."""
-
-_PLAIN_OPERATIONS = re.compile(
-    rb"(?:[\x80qhK].|[rjJ].{4}|M..|G.{8}|[(0}\])Nabestu\x85\x86\x87\x88\x89QR])*+", re.DOTALL
-)
-"""Operations of a pickle, with their arguments, that name nothing and have a fixed length."""
-_COUNTED = {pickle.BINUNICODE: 4, pickle.LONG1: 1}
-"""Operations whose argument is as long as a number of so many bytes before it says."""
-
-WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
-"""What comes of data that is not what it should be."""
+_LISTS = (list, tuple)
 
 
 def encode(content: dict[str, Any]) -> tuple[bytes, memoryview]:
-    """The head and the rest of a file."""
-    buffer = io.BytesIO()
-    torch.save(content, buffer)
+    """The head and the rest of a file; settings are one text, which torch reads at once."""
+    settings, buffer = content.get("settings"), io.BytesIO()
+    text = None if settings is None else json.dumps(settings)
+    torch.save(content | {"settings": text}, buffer)
     body = buffer.getbuffer()
     return b"%s\n%s\n" % (FORMAT, hashlib.sha256(body).hexdigest().encode()), body
 
@@ -62,14 +52,33 @@ def decode(path: Path) -> dict[str, Any]:
     head, body = _read(path)
     if head[len(FORMAT) + 1 :] != hashlib.sha256(body).hexdigest().encode() + b"\n":
         raise CorruptError(f"{path} does not match its checksum: it is damaged or incomplete.")
-    buffer = io.BytesIO(body)  # no copy, as long as nobody writes to it
-    check_archive(path, buffer, len(body))
-    content = _load(path, buffer)
+    check_archive(path, body)
+    content = _load(path, io.BytesIO(body))  # no copy, as long as nobody writes to it
     check_content(path, content)
     try:
-        return content | {"state": unpack(content["state"])}
-    except WRONG as error:
+        settings = _settings(content.get("settings"))
+        return content | {"state": unpack(content["state"]), "settings": settings}
+    except (RecursionError, *WRONG) as error:
         raise CorruptError(f"{path} holds no state of a run: {reason(error)}.") from error
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are when they were saved and read: lists for tuples.
+
+    >>> plain_settings({"seed": 3, "sizes": (1, 2)})
+    {'seed': 3, 'sizes': [1, 2]}
+    """
+    return json.loads(json.dumps(dict(settings)))
+
+
+def _settings(saved: Any) -> dict[str, Any] | None:
+    """Settings from their text; files made before 0.2 was released have them as they are."""
+    if saved is None or isinstance(saved, dict):
+        return None if saved is None else plain_settings(saved)
+    found = json.loads(saved)
+    if not isinstance(found, dict):
+        raise ValueError(f"its 'settings' are a {type(found).__name__}")
+    return found
 
 
 def reason(error: BaseException) -> str:
@@ -97,66 +106,11 @@ def _read(path: Path) -> tuple[bytes, bytes]:
         raise CorruptError(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def check_archive(path: Path, body: io.BytesIO, size: int) -> None:
-    """Refuse an archive that would grow when it is unpacked, or call for more than tensors."""
-    try:
-        with zipfile.ZipFile(body) as archive:
-            parts = archive.infolist()
-            if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
-                raise CorruptError(f"{path} is compressed; checkpoints are not.")
-            if sum(part.file_size for part in parts) > size:
-                raise CorruptError(f"{path} claims to hold more than it does.")
-            (recipe,) = [p for p in parts if p.filename.rpartition("/")[2] == "data.pkl"]
-            named = [*_named(archive.read(recipe))]
-    except CorruptError:
-        raise
-    except (zipfile.BadZipFile, *WRONG) as error:
-        raise CorruptError(
-            f"{path} is no archive of tensors and plain data; it was refused and nothing in it ran."
-        ) from error
-    foreign = [n for n in named if n not in _GLOBALS and not _is_storage(n)]
-    if foreign:
-        raise CorruptError(
-            f"{path} holds more than tensors and plain data; it was refused and nothing in it ran."
-        )
-
-
-def _named(recipe: bytes) -> Iterator[str]:
-    """Every name that a pickle calls for, found by reading it and not by following it.
-
-    Only what torch writes is known here; any other operation counts as a name, which nobody knows.
-    `pickletools` reads the same in ten times the time, a fifth of loading a small checkpoint.
-    """
-    at = 0
-    while True:
-        at = _PLAIN_OPERATIONS.match(recipe, at).end()  # type: ignore[union-attr]
-        operation = recipe[at : at + 1]
-        if operation == pickle.STOP:
-            return
-        if operation == pickle.GLOBAL:
-            module = recipe.index(b"\n", at)
-            end = recipe.index(b"\n", module + 1)
-            name = recipe[at + 1 : module] + b" " + recipe[module + 1 : end]
-            yield name.decode("ascii", "replace")
-            at = end + 1
-        elif operation in _COUNTED:
-            start = at + 1 + _COUNTED[operation]
-            at = start + int.from_bytes(recipe[at + 1 : start], "little")
-        else:
-            yield f"operation {operation!r}"
-            return
-
-
-def _is_storage(name: str) -> bool:
-    return name.startswith("torch ") and name.endswith("Storage")
-
-
 def _load(path: Path, body: io.BytesIO) -> Any:
-    body.seek(0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's remarks on files that it then refuses
-            return torch.load(body, map_location="cpu", weights_only=True)
+            return torch.load(body, map_location=_where_it_is, weights_only=True)
     except pickle.UnpicklingError as error:  # how torch says that it met something executable
         raise CorruptError(
             f"{path} holds more than tensors and plain data; it was refused and nothing in it ran."
@@ -165,32 +119,39 @@ def _load(path: Path, body: io.BytesIO) -> Any:
         raise CorruptError(f"{path} holds no state that torch can read.") from error
 
 
+def _where_it_is(storage: Any, location: str) -> Any:
+    """Storages are read to the CPU, and stay there wherever they were saved; torch's "cpu" comes to
+    the same in more steps."""
+    return storage
+
+
 def check_content(path: Path, content: Any) -> None:
     if not isinstance(content, dict) or not _NEEDED <= set(content) <= _ENTRIES:
         raise CorruptError(f"{path} holds something other than the state of a run.")
-    kinds = {"frames": int, "state": dict, "replay": dict | None, "settings": dict | None}
+    kinds = {"frames": int, "state": dict, "replay": dict | None, "settings": str | dict | None}
     for name, kind in kinds.items():
         if not isinstance(content.get(name), kind):
             found = type(content.get(name)).__name__
             raise CorruptError(f"{path} holds no state of a run: its {name!r} is a {found}.")
-    if any(_claims_more(tensor) for tensor in _tensors(content)):
+    if _claim_more(_tensors(content)):
         raise CorruptError(f"{path} has a tensor that claims more numbers than it brings along.")
 
 
-def _claims_more(tensor: Tensor) -> bool:
-    if tensor.layout != torch.strided or tensor.device.type != "cpu":
-        return True
-    return tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes()
+def _claim_more(tensors: Iterable[Tensor], strided: torch.layout = torch.strided) -> bool:
+    """Whether one of them is no plain array in memory with all of its numbers."""
+    return any(
+        t.layout is not strided or not t.is_cpu or t.nbytes > t.untyped_storage().nbytes()
+        for t in tensors
+    )
 
 
 def _tensors(content: Any) -> Iterator[Tensor]:
     """The tensors in plain data; a stack instead of recursion, since anybody may nest deeply."""
     left = [content]
-    while left:
-        value = left.pop()
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, dict):
+    for value in left:  # which grows on the way
+        if isinstance(value, dict):
             left += value.values()
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _LISTS):
             left += value
+        elif isinstance(value, Tensor):
+            yield value

@@ -14,6 +14,7 @@ from torch import Tensor
 _ARRAY = "__ndarray__"
 _KINDS = "biufcSU"  # of arrays: numbers and text
 _BITS = 2000  # of whole numbers; torch reads no more than 2039
+_LISTS = (list, tuple)
 _ATOMS = (bool, int, float, str, bytes, type(None))
 
 
@@ -49,11 +50,13 @@ def pack(value: Any, where: str = "state") -> Any:
 
 def unpack(value: Any) -> Any:
     """The inverse of `pack`, up to numpy scalars, which stay Python numbers."""
+    if type(value) is Tensor:
+        return value
     if isinstance(value, dict):
         if _ARRAY in value:
             return _unpack_array(value)
         return {key: unpack(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return type(value)(unpack(entry) for entry in value)
     return value
 

@@ -1,4 +1,5 @@
-"""Files that may come from somebody else: regular ones only, and text that is what it should be.
+"""Files that may come from somebody else: regular ones only, text that is what it should be, and
+names that are drawn and not read.
 
 A link in a run folder would let a resumed run write wherever it points to, and whoever opens a pipe
 or a device may wait for ever. So nothing of a run folder is opened before it is known to be a
@@ -11,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, printable, shortened
 
 LARGEST_JSON = 64 * 2**20
 """Bytes of a JSON file that are read at most. A configuration has some thousand."""
@@ -134,11 +135,27 @@ def parse_json(text: str, where: str, fault: str = "is damaged") -> Any:
     nearsym.errors.UsageError: config.json is damaged: it is nested too deeply.
     """
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        if "\\u" in text:  # escapes may name halves of characters, which no file can hold
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError:
+        raise UsageError(f"{where} {fault}: it has half of a character in it.") from None
     except RecursionError:
         raise UsageError(f"{where} {fault}: it is nested too deeply.") from None
     except ValueError as error:  # no JSON, or a number of more digits than Python reads
         raise UsageError(f"{where} {fault}: {_sentence(error)}.") from None
+
+
+def as_label(text: str, longest: int = 120) -> str:
+    r"""A name as matplotlib draws it and does not read it: between two $ it would see a formula; a
+    name that begins with _ would be missing in a legend; a long one would leave no room.
+
+    >>> print(as_label(r"$\input{x}$"))
+    \$\input{x}\$
+    """
+    drawn = printable(shortened(text, longest)).replace("$", r"\$")
+    return f" {drawn}" if drawn.startswith("_") else drawn
 
 
 def _sentence(error: Exception) -> str:

@@ -43,7 +43,7 @@ def _last_day(e: Evidence) -> None:
     """The last day's weight less the highest of the others, in the encoder's first layer."""
     for kind in ("T", "ST"):
         runs = [run for run in e.runs(TRADING, None) if symmetry_of(run) == kind]
-        relaxed = [run for run in runs if run.model == "approx" and run.relaxed]
+        relaxed = [run for run in runs if run.model == "approx" and len(_days(run)) > 1]
         found = by_seed(relaxed, _last_beyond_others)
         e.ask_of(f"approx {kind}", "weight of the last day − highest other", found)
         if kind == "ST" and relaxed:

@@ -42,7 +42,7 @@ function steps(low, high, count) {
 function extent(values) {
   const known = values.filter((v) => v !== null && Number.isFinite(v));
   if (!known.length) return [0, 1];
-  const low = Math.min(...known), high = Math.max(...known);
+  const low = known.reduce((a, b) => Math.min(a, b)), high = known.reduce((a, b) => Math.max(a, b));
   const pad = 0.05 * (high - low) || 0.5 * Math.abs(high) || 0.5;
   return [low - pad, high + pad];
 }

@@ -22,6 +22,7 @@ from nearsym.studies.report.markup import (
     section,
     text,
 )
+from nearsym.studies.result_check import is_text
 from nearsym.studies.results import RunResult, read_results
 from nearsym.studies.selection import by_world, model_order, unique
 from nearsym.studies.tables.all import TABLES
@@ -93,7 +94,9 @@ def title_of(sources: Sequence[str | PathLike[str]]) -> str:
     if len(sources) == 1 and about.is_file():
         try:
             found = read_object(about)
-            return f"{found['title'] or found['study']} ({found['scale']})"
+            names = found["title"] or found["study"], found["scale"]
+            if all(map(is_text, names)):
+                return f"{names[0]} ({names[1]})"
         except (OSError, UsageError, KeyError):
             pass  # the results are what counts
     return ", ".join(Path(source).stem for source in sources)
@@ -111,7 +114,7 @@ def write_report(
     atomic.make_place(target.parent, "out")
     page, about = build_page(runs, title)
     with atomic.explain_errors("Writing the report", target.parent):
-        atomic.replace(target, page.encode())
+        atomic.replace(target, page.encode(errors="replace"))  # a title may come from a shell
     return {"file": str(target), **about}
 
 

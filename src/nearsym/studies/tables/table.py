@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,7 @@ class Table:
     def latex(self) -> str:
         """For a paper that loads booktabs."""
         places = "".join("r" if self.numeric(name) else "l" for name in self.columns)
-        head = " & ".join(map(_in_latex, self.columns))
-        body = [" & ".join(map(_in_latex, texts)) for texts in self.texts()]
+        head, *body = map(_latex_row, [self.columns, *self.texts()])
         rows = "\n".join(f"    {line} \\\\" for line in body)
         return (
             "\\begin{table}\n  \\centering\n"
@@ -149,8 +148,8 @@ def _line(cells: Any) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    """Nothing in a cell ends it, or is read as HTML."""
-    return re.sub(r"([|\\`*_<>\[\]])", r"\\\1", " ".join(text.split()))
+    """Nothing in a cell ends it, or is read as HTML, an entity, a formula or a link."""
+    return re.sub(r"([|\\`*_<>\[\]&$~])", r"\\\1", " ".join(text.split()))
 
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -162,6 +161,12 @@ _LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}"}
 
 def _in_latex(text: str) -> str:
     return "".join(_LATEX.get(char, char) for char in " ".join(text.split()))
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    """A row; one that begins with [ or * would be an option of the line or rule before it."""
+    row = " & ".join(map(_in_latex, cells))
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _label(name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.training import atomic
+from nearsym.training.untrusted import as_label
 
 AGENT, OTHERS = "#d55e00", ("#0072b2", "#009e73", "#cc79a7", "#b58900", "#5b6470")
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -88,7 +89,7 @@ def _draw_value(axes: Any, result: Mapping[str, Any], value: np.ndarray) -> None
         axes.fill_between(days, low, high, label=f"{name}, 5 to 95 %", **style)
     for name, colour in zip(result["baselines"], OTHERS, strict=False):
         line = np.asarray(result["baselines"][name]) / 1e6
-        axes.plot(days, line, color=colour, linewidth=1.0, label=name)
+        axes.plot(days, line, color=colour, linewidth=1.0, label=as_label(name))
     for episode in value:
         axes.plot(days, episode / 1e6, color=AGENT, linewidth=0.5, alpha=0.4)
     name = str(result["metrics"][0]["name"])
@@ -101,7 +102,8 @@ def _draw_drawdown(axes: Any, result: Mapping[str, Any], value: np.ndarray) -> N
     names = list(result["baselines"])
     lines = {name: np.asarray(result["baselines"][name]) for name in (*names[:1], *names[-1:])}
     for name, line in lines.items():
-        axes.plot(days, _drawdown(line), color=OTHERS[names.index(name)], linewidth=0.9, label=name)
+        style = {"color": OTHERS[names.index(name)], "linewidth": 0.9}
+        axes.plot(days, _drawdown(line), **style, label=as_label(name))
     each = np.array([_drawdown(episode) for episode in value])
     axes.plot(days, each.mean(axis=0), color=AGENT, linewidth=1.6)
     axes.fill_between(days, each.mean(axis=0), color=AGENT, alpha=0.15, linewidth=0)
@@ -144,7 +146,7 @@ def _draw_weights(axes: Any, result: Mapping[str, Any]) -> None:
     order = np.argsort(-weights.mean(axis=0))
     named, rest = order[:MOST_NAMED], order[MOST_NAMED:]
     areas = [*weights[:, named].T, *([weights[:, rest].sum(axis=1)] if len(rest) else [])]
-    labels = [result["tickers"][i] for i in named] + (["others"] if len(rest) else [])
+    labels = [as_label(result["tickers"][i]) for i in named] + (["others"] if len(rest) else [])
     axes.stackplot(days, areas, labels=labels, alpha=0.8, linewidth=0)
     axes.set_ylim(0, 105)
     axes.legend(fontsize=6, ncols=5, loc="lower center", framealpha=0.7)
