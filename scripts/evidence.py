@@ -21,12 +21,13 @@ from nearsym.studies.selection import unique
 from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.verdicts import verdicts
+from nearsym.tasks.control.domains import DOMAINS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "evidence.md"
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-FIGURES = ("sweeps", "regret")
-"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png."""
+FIGURES = {"sweeps": "all", "regret": "all", "curves": "control", "weights": "control"}
+"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png, and of which runs."""
 DIGITS = 5
 
 
@@ -36,10 +37,17 @@ def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
 
 
 def filled(page: str, results: list[RunResult]) -> str:
-    """The page with its tables as the results have them."""
+    """The page with its tables as the results have them; `control: end` is the table `end` of the
+    control tasks alone."""
     tables = {table.name: table for table in tables_of(results)}
+    tables |= {f"control: {t.name}": t for t in tables_of(chosen(results, "control"))}
     tables["claims"] = verdicts(judge(results))
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
+
+
+def chosen(results: list[RunResult], which: str) -> list[RunResult]:
+    """All results, or those of the control tasks."""
+    return [run for run in results if which == "all" or run.task in DOMAINS]
 
 
 def keep(name: str, source: Path) -> None:
@@ -68,8 +76,8 @@ def main(words: list[str]) -> None:
         keep(name, Path(source))
     results = kept_results()
     PAGE.write_text(filled(PAGE.read_text("utf-8"), results), "utf-8")
-    for name in FIGURES:
-        charts = charts_of(results, [name])
+    for name, which in FIGURES.items():
+        charts = charts_of(chosen(results, which), [name])
         draw_charts(charts).savefig(DOCS / "images" / f"evidence-{name}.png", dpi=150)
 
 
