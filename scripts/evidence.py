@@ -27,7 +27,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "evidence.md"
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {"sweeps": "all", "regret": "all", "curves": "control", "weights": "control"}
-"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png, and of which runs."""
+"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png; of all
+runs or of some."""
 DIGITS = 5
 
 

@@ -1,33 +1,39 @@
 """Gradients that are written out are those of autograd."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 
 from nearsym.agents.base import Compute
 from nearsym.agents.batch import Batch
+from nearsym.agents.losses import squashed_normal_sample, twin_critic_loss
 from nearsym.agents.sac import SAC, SACConfig
+from nearsym.agents.sac_by_hand import by_hand
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.symmetry import Symmetry
+from nearsym.layers.passes import GroupPass, PlainPass, ProjectPass
 from nearsym.networks.build import NetworkConfig, build_actor_critic
 
-GROUPS = [dihedral(1), dihedral(2), dihedral(4)]
+GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
 MODELS = ["none", "exact", "approx", "augment"]
 
 
 def symmetry_of(group: FiniteGroup) -> Symmetry:
     """Two directions that move, and one number that does not; actions likewise."""
     moved = group.vector() if group.order > 2 else 2 * group.sign()
-    return Symmetry(moved + group.trivial(), moved + group.trivial())
+    signed = 2 * group.sign() if group.order == 6 else moved  # turns by 120° leave the box
+    return Symmetry(moved + group.trivial(), signed + group.trivial())
 
 
-def agent_of(group: FiniteGroup, **settings) -> SAC:
+def agent_of(group: FiniteGroup, dtype: torch.dtype = torch.float64, **settings) -> SAC:
     torch.manual_seed(0)
     config = NetworkConfig(hidden=16, waist=None, **settings)
     networks = build_actor_critic(symmetry_of(group), (3,), "sac", config)
     for part in networks.parts.values():
-        part.double()
+        part.to(dtype)
         with torch.no_grad():
             for parameter in part.parameters():
                 parameter += 0.3 * torch.randn_like(parameter)  # relaxed weights are not equal
@@ -79,16 +85,82 @@ def test_a_clamped_deviation_has_no_gradient():
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 
 
-def test_a_wrong_gradient_would_be_seen():
-    """The comparison above can fail: a gradient that is off by a thousandth is found."""
-    fast, slow = agent_of(dihedral(1), model="approx"), agent_of(dihedral(1), model="approx")
-    slow._by_hand = None
-    passes = fast._by_hand.critic.perceptrons[0].layers[0]
-    passes.into = passes.into * 1.001
-    found, wanted = after(fast, 3)[0], after(slow, 3)[0]
-    assert (
-        max(float((a - b).detach().abs().max()) for a, b in zip(found, wanted, strict=True)) > 1e-6
-    )
+def gradients(agent: SAC) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """By hand and by autograd: those of the critics, then those of the actor."""
+    networks = agent.networks
+    dtype = next(networks.actor.parameters()).dtype
+    batch = Batch(*(part.to(dtype) for part in batch_of()))
+    features, target = agent.encode(batch.obs), batch.reward
+    noise, temperature = batch.next_obs, agent.temperature.to(dtype)
+    critic = agent._by_hand.of_critic(features, batch.action, target)
+    actor = agent._by_hand.of_actor(features, noise, temperature)
+
+    loss = twin_critic_loss(networks.critic(features, batch.action), target)
+    of_critic = torch.autograd.grad(loss, list(networks.critic.parameters()))
+    action, log_prob = squashed_normal_sample(*networks.actor(features), noise)
+    q = networks.critic(features, action).amin(dim=0)
+    loss = (temperature * log_prob - q).mean()
+    of_actor = torch.autograd.grad(loss, list(networks.actor.parameters()))
+    return [*critic.gradients, *actor.gradients], [*of_critic, *of_actor]
+
+
+def largest_difference(agent: SAC) -> float:
+    """Relative to the largest entry of each gradient."""
+    pairs = zip(*gradients(agent), strict=True)
+    return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_gradient_is_that_of_autograd(model, group):
+    agent = agent_of(group, model=model)
+    assert largest_difference(agent) < 1e-8  # autograd's softplus is linear beyond 20
+    assert largest_difference(agent_of(group, torch.float32, model=model)) < 1e-4
+
+
+def test_critics_that_agree_share_the_gradient():
+    agent = agent_of(dihedral(1), model="approx")
+    critic = agent.networks.critic
+    critic.bodies[1].load_state_dict(critic.bodies[0].state_dict())
+    critic.values[1].load_state_dict(critic.values[0].state_dict())
+    assert largest_difference(agent) < 1e-8
+
+
+@pytest.mark.parametrize("kind", [PlainPass, GroupPass, ProjectPass])
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_gradient_that_is_off_by_a_thousandth_is_seen(kind, which, monkeypatch):
+    backward = kind.backward
+
+    def wrong(passes, saved, dy, *, learns, wants_x):
+        found = backward(passes, saved, dy, learns=learns, wants_x=wants_x)
+        if learns:
+            found.learned[which] = found.learned[which] * 1.001
+        return found
+
+    monkeypatch.setattr(kind, "backward", wrong)
+    model = "none" if kind is PlainPass else "approx"
+    assert largest_difference(agent_of(dihedral(1), model=model)) > 1e-4
+
+
+def test_a_copied_agent_learns_by_itself():
+    agent = agent_of(dihedral(1), model="approx")
+    twin = copy.deepcopy(agent)
+    for one, other in zip(after(agent, 3)[0], after(twin, 3)[0], strict=True):
+        assert torch.equal(one, other)
+
+
+def test_weights_that_were_replaced_are_used():
+    agent = agent_of(dihedral(1), model="approx")
+    with torch.no_grad():
+        for parameter in agent.networks.critic.parameters():
+            parameter.data = parameter.data + 0.1
+    assert largest_difference(agent) < 1e-8
+
+
+def test_frozen_weights_are_left_to_autograd():
+    networks = agent_of(dihedral(1), model="exact").networks
+    next(networks.critic.parameters()).requires_grad_(False)
+    assert by_hand(networks, networks.critic) is None
 
 
 @pytest.mark.parametrize(

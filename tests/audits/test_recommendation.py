@@ -4,29 +4,41 @@ import pytest
 
 import nearsym
 from nearsym.audits.recommendation import recommended
+from nearsym.audits.verdict import Strength
+
+
+def broken(share: float, steps: float, rewards: float = 0.0) -> Strength:
+    return Strength(exact=False, broken_share=share, step_error=steps, reward_error=rewards)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "epsilon", "model"),
+    ("verdict", "strength", "model", "words"),
     [
-        ("exact", 0.0, "exact"),
-        ("approximate", 4e-7, "exact"),
-        ("approximate", 0.02, "approx"),
-        ("partial", 1.5, "approx"),
-        ("wrong", 1.5, None),
+        ("exact", Strength(True, 0.0, 0.0, 0.0), "exact", "Nothing is broken"),
+        ("approximate", broken(1.0, 4e-7), "exact", "too little"),
+        ("approximate", broken(1.0, 0.02), "approx", "off by 0.02 of a mean step"),
+        (
+            "approximate",
+            broken(0.04, 10.0),
+            "approx",
+            "off by 10 of a mean step",
+        ),  # rare, not small
+        ("approximate", broken(1.0, 0.0, 0.6), "approx", "0.6 of the reward's spread"),
+        ("partial", broken(1.0, 1.5), "approx", "1.5 of a mean step"),
+        ("wrong", broken(1.0, 1.5), None, "Correct the declaration"),
     ],
 )
-def test_the_model_follows_the_verdict(verdict, epsilon, model):
-    found = recommended(verdict, epsilon)
+def test_the_model_follows_what_was_found(verdict, strength, model, words):
+    found = recommended(verdict, [strength])
     assert found.model == model
-    assert found.reason.endswith(".")
+    assert words in found.reason
 
 
 def test_an_audit_ends_with_it():
     found = nearsym.audit(nearsym.make("craft", variant="tilt=75"), samples=100)
     assert found.as_json()["recommendation"]["model"] == "approx"
     last = str(found).splitlines()[-1]
-    assert last.startswith("Recommended model: approx. The symmetry is broken by 1.")
+    assert last.startswith("Recommended model: approx. Where the symmetry fails it is off by 1.")
 
 
 def test_a_wrong_declaration_gets_no_model():

@@ -111,9 +111,9 @@ class SAC(Learner[SACConfig]):
     @torch.no_grad()
     def _target(self, batch: Batch) -> Tensor:
         features = self.encode(batch.next_obs)
-        by_hand = self._by_hand
-        actor = self.networks.actor if by_hand is None else by_hand.actor
-        critic = self.target_critic if by_hand is None else by_hand.target
+        fast = self._by_hand
+        actor = self.networks.actor if fast is None else fast.actor
+        critic = self.target_critic if fast is None else fast.target
         action, log_prob = self._sample(*actor(features))
         soft_q = critic(features, action) - self.temperature * log_prob
         return clipped_double_q_target(batch.reward, batch.discount, soft_q)
@@ -124,16 +124,15 @@ class SAC(Learner[SACConfig]):
             return self.fit_critic(features, batch.action, target)
         found = self._by_hand.of_critic(features, batch.action, target)
         self.step("critic", found.gradients)
-        return self.critic_metrics(found.loss, found.values)
+        return self.critic_metrics(found.loss, found.q)
 
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
         if self._by_hand is None:
             loss, log_prob = self._actor_loss(obs, features)
             minimise(loss, self.optimisers["actor"])
         else:
-            noise = normal_like(
-                features.new_empty(len(obs), self.networks.action_size), self.generator
-            )
+            shape = features.new_empty(len(features), self.networks.action_size)
+            noise = normal_like(shape, self.generator)
             loss, log_prob, gradients = self._by_hand.of_actor(features, noise, self.temperature)
             self.step("actor", gradients)
         entropy = -log_prob.detach().mean()

@@ -116,7 +116,7 @@ class EnvironmentAudit:
     @property
     def recommendation(self) -> Recommendation:
         """The model that fits what was found."""
-        return recommended(self.verdict, self.smallest_epsilon)
+        return recommended(self.verdict, [e.strength for e in self.elements])
 
     @property
     def _held(self) -> Stabilizer:

@@ -1,12 +1,13 @@
 """Which model an audit speaks for.
 
-In the sweep of docs/evidence.md the audit's ε orders worlds as what exact wins over none does, and
+In the sweep of docs/evidence.md exact gains the less over none the larger the audit's ε is, and
 approx stays close to the best model throughout. No world there speaks for none.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from nearsym.audits.verdict import LITTLE, Verdict
+from nearsym.audits.verdict import LITTLE, Strength, Verdict
 
 
 class Recommendation(NamedTuple):
@@ -16,20 +17,27 @@ class Recommendation(NamedTuple):
     reason: str
 
 
-def recommended(verdict: Verdict, smallest_epsilon: float) -> Recommendation:
-    """The model for a world in which all of the group is kept up to ε, in mean steps.
+def recommended(verdict: Verdict, strengths: Sequence[Strength]) -> Recommendation:
+    """The model for a world in which the elements fail like this.
 
-    >>> recommended("exact", 0.0).model, recommended("partial", 1.5).model
-    ('exact', 'approx')
+    >>> recommended("exact", []).model
+    'exact'
     """
     if verdict == "wrong":
         return Recommendation(None, "Correct the declaration before you choose a model.")
-    if verdict == "exact":
-        return Recommendation("exact", "Nothing is broken, so it loses nothing.")
-    if smallest_epsilon < LITTLE:
+    failing = [s for s in strengths if not s.exact]
+    if not failing:
+        return Recommendation("exact", "Nothing is broken, so exact loses nothing.")
+    steps, rewards = max(s.step_error for s in failing), max(s.reward_error for s in failing)
+    if max(steps, rewards) < LITTLE:
         return Recommendation("exact", "What is broken is too little to be worth learning.")
+    worst = (
+        f"{steps:.2g} of a mean step"
+        if steps >= rewards
+        else f"{rewards:.2g} of the reward's spread"
+    )
     reason = (
-        f"The symmetry is broken by {smallest_epsilon:.2g} of a mean step. approx begins with it "
-        "and can unlearn it where it fails; exact cannot, and none begins without it."
+        f"Where the symmetry fails it is off by {worst}. approx begins with it and can unlearn it "
+        "there; exact cannot, and none begins without it."
     )
     return Recommendation("approx", reason)

@@ -34,22 +34,29 @@ class FourierBlocks(nn.Module):
         return torch.cat([_apart(torch.bmm(x, psi), d) for d, x, psi in factors])
 
     def product_backward(
-        self, x_hat: Tensor, filters: Tensor, dy_hat: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """The gradients by x̂ and by the filters."""
+        self, x_hat: Tensor, filters: Tensor, dy_hat: Tensor, *, learns: bool, wants_x: bool
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """The gradients by x̂ and by the filters; None for what nobody wants."""
         by_x, by_psi, start = [], [], 0
         for d, x, psi in self._factors(x_hat, filters):
             end = start + len(x) * d * d
             dy = _together(dy_hat[start:end], d)
-            by_x.append(_apart(torch.bmm(dy, psi.transpose(1, 2)), d))
-            of_psi = torch.bmm(x.transpose(1, 2), dy).reshape(
-                len(x), d, filters.shape[1], d, filters.shape[2]
-            )
-            by_psi.append(of_psi.permute(0, 3, 1, 2, 4).reshape(-1, *filters.shape[1:]))
+            if wants_x:
+                by_x.append(_apart(torch.bmm(dy, psi.transpose(1, 2)), d))
+            if learns:
+                by_psi.append(self._unblocked(torch.bmm(x.transpose(1, 2), dy), d, filters))
             start = end
+        dx_hat = torch.cat(by_x) if wants_x else None
+        if not learns:
+            return dx_hat, None
         by_psi_hat = torch.cat(by_psi).reshape(len(filters), -1)
-        by_filters = torch.mm(self.of_filters().t(), by_psi_hat).view_as(filters)
-        return torch.cat(by_x), by_filters
+        return dx_hat, torch.mm(self.of_filters().t(), by_psi_hat).view_as(filters)
+
+    def _unblocked(self, blocks: Tensor, d: int, filters: Tensor) -> Tensor:
+        """ψ̂ as (blocks·d·d, in, out) from what `_factors` makes of it."""
+        _, width, out = filters.shape
+        entries = blocks.reshape(-1, d, width, d, out).permute(0, 3, 1, 2, 4)
+        return entries.reshape(-1, width, out)
 
     def _factors(self, x_hat: Tensor, filters: Tensor) -> list[tuple[int, Tensor, Tensor]]:
         """For each size of a block: d, x̂ (blocks, d·batch, d·in) and ψ̂ (blocks, d·in, d·out)."""

@@ -159,7 +159,9 @@ class GroupLinear(nn.Module):
     ) -> tuple[Any, Any]:
         """The gradients by both factors of `product`; None for what nobody wants."""
         if self.blocks is not None:
-            return self.blocks.product_backward(x_hat, filters, dy_hat)
+            return self.blocks.product_backward(
+                x_hat, filters, dy_hat, learns=learns, wants_x=wants_x
+            )
         dx_hat = torch.bmm(dy_hat, filters.transpose(1, 2)) if wants_x else None
         return dx_hat, torch.bmm(x_hat.transpose(1, 2), dy_hat) if learns else None
 

@@ -66,19 +66,20 @@ class PlainPass:
     """A group-linear layer over the trivial group: y = x ψ + b."""
 
     def __init__(self, layer: GroupLinear):
-        self.learned = _learned(layer)
-        self.matrix, self.bias = layer.filters.detach()[0], layer.bias
+        self.layer, self.learned = layer, _learned(layer)
+        self.bias = layer.bias
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        matrix = self.layer.filters[0]
         if self.bias is None:
-            return torch.mm(x, self.matrix), x
-        return torch.addmm(self.bias, x, self.matrix), x
+            return torch.mm(x, matrix), x
+        return torch.addmm(self.bias, x, matrix), x
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
         found = [torch.mm(saved.t(), dy).unsqueeze(0)] if learns else []
         if learns and self.bias is not None:
             found.append(dy.sum(0))
-        return Back(torch.mm(dy, self.matrix.t()) if wants_x else None, found)
+        return Back(torch.mm(dy, self.layer.filters[0].t()) if wants_x else None, found)
 
 
 class GroupPass:
@@ -88,32 +89,37 @@ class GroupPass:
     def __init__(self, layer: GroupLinear):
         self.layer, self.learned = layer, _learned(layer)
         self.order, self.width = layer.group.order, layer.in_channels
-        self.filters = layer.filters.detach().view(self.order, self.width, -1)
         self.bias, self.relaxed = layer.bias, layer.relaxed
-        self.into, self.outof = layer.transforms()
+
+    @property
+    def _filters(self) -> Tensor:
+        return self.layer.filters.view(self.order, self.width, -1)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n = self.order
-        into = self.into if self.relaxed is None else self.into * self.relaxed
+        into, outof = self.layer.transforms()
+        if self.relaxed is not None:
+            into = into * self.relaxed
         x_hat = torch.mm(into, x.view(n, -1)).view(n, -1, self.width)
-        y_hat = self.layer.product(x_hat, self.filters)
-        y = torch.mm(self.outof, y_hat.view(n, -1)).view(-1, y_hat.shape[-1])
+        y_hat = self.layer.product(x_hat, self._filters)
+        y = torch.mm(outof, y_hat.view(n, -1)).view(-1, y_hat.shape[-1])
         return y if self.bias is None else y.add_(self.bias), (x, x_hat, into)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
         x, x_hat, into = saved
         n = self.order
-        dy_hat = torch.mm(self.outof.t(), dy.view(n, -1)).view(n, -1, dy.shape[-1])
+        plain, outof = self.layer.transforms()
+        dy_hat = torch.mm(outof.t(), dy.view(n, -1)).view(n, -1, dy.shape[-1])
         relaxes = learns and self.relaxed is not None
         dx_hat, by_filters = self.layer.product_backward(
-            x_hat, self.filters, dy_hat, learns=learns, wants_x=wants_x or relaxes
+            x_hat, self._filters, dy_hat, learns=learns, wants_x=wants_x or relaxes
         )
         found = [by_filters.view_as(self.learned[0])] if learns else []
         if learns and self.bias is not None:
             found.append(dy.sum(0))
         if relaxes:
             by_product = torch.mm(dx_hat.view(n, -1), x.view(n, -1).t())
-            found.append((by_product * self.into).sum(0, keepdim=True))
+            found.append((by_product * plain).sum(0, keepdim=True))
         return Back(torch.mm(into.t(), dx_hat.view(n, -1)).view_as(x) if wants_x else None, found)
 
 
@@ -122,17 +128,16 @@ class ProjectPass:
 
     def __init__(self, layer: ProjectLinear):
         self.layer, self.learned = layer, _learned(layer)
-        self.filters, self.relaxed = layer.filters.detach()[0], layer.relaxed
-        self.order, self.average = layer.group.order, layer.average()
+        self.relaxed, self.order = layer.relaxed, layer.group.order
         self.plain = self.order == 1 and self.relaxed is None
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n, bias = self.order, self.layer.invariant_bias()
-        y = v = torch.mm(x, self.filters.t())  # (|G|·batch, size)
+        y = v = torch.mm(x, self.layer.filters[0].t())  # (|G|·batch, size)
         if not self.plain:
             v = v.view(n, -1, v.shape[-1])
             weighted = v if self.relaxed is None else v * self.relaxed.view(n, 1, 1)
-            y = torch.mm(weighted.transpose(0, 1).flatten(1), self.average.t())
+            y = torch.mm(weighted.transpose(0, 1).flatten(1), self.layer.average().t())
         return y if bias is None else y + bias, (x, v)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
@@ -145,12 +150,12 @@ class ProjectPass:
             found.append(by_bias if onto is None else torch.mm(onto().t(), by_bias))
         if learns:
             found += by_relaxed
-        return Back(torch.mm(dv, self.filters) if wants_x else None, found)
+        return Back(torch.mm(dv, self.layer.filters[0]) if wants_x else None, found)
 
     def _by_element(self, v: Tensor, dy: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The gradients by A x[g], as rows, and by the relaxed weights."""
         n, size = self.order, dy.shape[-1]
-        dv = torch.mm(dy, self.average).view(-1, n, size).transpose(0, 1)
+        dv = torch.mm(dy, self.layer.average()).view(-1, n, size).transpose(0, 1)
         if self.relaxed is None:
             return dv.reshape(-1, size), []
         by_relaxed = (dv * v).sum((1, 2)).unsqueeze(0)

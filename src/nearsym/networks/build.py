@@ -15,7 +15,7 @@ from nearsym.groups.representation import Representation, trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.layers.relaxation import spread_penalty
 from nearsym.layers.residual_path import residual_penalties
-from nearsym.networks.actor_critic import ActorCritic
+from nearsym.networks.actor_critic import ActorCritic, no_penalty
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
 from nearsym.networks.kit import MODELS, PLAIN, TAUGHT, Kit, make_kit, make_time_kit
@@ -272,15 +272,19 @@ def _check_image_action(symmetry: Symmetry) -> None:
 def _penalty(
     config: NetworkConfig, priors: tuple[float, float], *modules: nn.Module
 ) -> Callable[[], Tensor | float]:
-    """The regulariser of some modules as a function without arguments; 0 where there is none."""
+    """The regulariser of some modules as a function without arguments."""
+    has_priors = config.model == "rpp" and any(priors)
+    has_spread = config.model == "approx" and config.spread_strength > 0
+    if not has_priors and not has_spread:
+        return no_penalty
 
     def penalty() -> Tensor | float:
         total: Tensor | float = 0.0
         for module in modules:
-            if config.model == "rpp" and any(priors):
+            if has_priors:
                 exact, free = residual_penalties(module)
                 total = total + priors[0] * exact + priors[1] * free
-            if config.model == "approx" and config.spread_strength:
+            if has_spread:
                 total = total + config.spread_strength * spread_penalty(module)
         return total
 

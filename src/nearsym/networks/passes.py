@@ -1,7 +1,7 @@
 """The forward and backward passes of SAC's actor and critics on vectors, written out."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -47,16 +47,16 @@ class Perceptron:
 class ActorPasses:
     """Both passes of a `GaussianActor` without a waist; called, the actor without gradients."""
 
-    def __init__(self, perceptron: Perceptron, actor: nn.Module):
-        self.perceptron = perceptron
-        self.order = _order(perceptron.learned, actor)
+    def __init__(self, perceptron: Perceptron, actor: GaussianActor):
+        self.perceptron, self.range = perceptron, actor.LOG_STD_RANGE
+        self.places = _places(perceptron.learned, actor)
 
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = self.forward(features)[0]
         return mean, self.clamped(log_std)
 
     def clamped(self, log_std: Tensor) -> Tensor:
-        return log_std.clamp(*GaussianActor.LOG_STD_RANGE)
+        return log_std.clamp(*self.range)
 
     def forward(self, features: Tensor) -> tuple[list[Tensor], Any]:
         """Mean and log σ, which is not clamped."""
@@ -66,7 +66,7 @@ class ActorPasses:
         """The gradients by all parameters of the actor."""
         dys = (d_mean, d_log_std)
         found = self.perceptron.backward(saved, dys, learns=True, wants_x=False).learned
-        return [found[i] for i in self.order]
+        return [found[i] for i in self.places]
 
 
 class CriticPasses:
@@ -74,7 +74,7 @@ class CriticPasses:
 
     def __init__(self, perceptrons: Sequence[Perceptron], critic: TwinCritic):
         self.perceptrons, self.lift_action = perceptrons, critic.lift_action
-        self.order = _order([p for one in perceptrons for p in one.learned], critic)
+        self.places = _places([p for one in perceptrons for p in one.learned], critic)
 
     def __call__(self, features: Tensor, action: Tensor) -> Tensor:
         return self.forward(features, action)[0]
@@ -89,7 +89,7 @@ class CriticPasses:
         """The gradients by all parameters of the critics."""
         backs = self._backs(saved, dq, learns=True, wants_x=False)
         found = [gradient for back in backs for gradient in back.learned]
-        return [found[i] for i in self.order]
+        return [found[i] for i in self.places]
 
     def by_action(self, saved: Any, dq: Tensor) -> Tensor:
         """The gradient by the actions."""
@@ -113,7 +113,7 @@ def actor_passes(actor: nn.Module) -> ActorPasses | None:
     if type(actor) is not GaussianActor or type(actor.trunk) is not nn.Identity:
         return None
     found = _perceptron(actor.body.layers, [actor.mean, actor.log_std])
-    return None if found is None else ActorPasses(found, actor)
+    return ActorPasses(found, actor) if found and _are_all([found], actor) else None
 
 
 def critic_passes(critic: nn.Module) -> CriticPasses | None:
@@ -121,20 +121,32 @@ def critic_passes(critic: nn.Module) -> CriticPasses | None:
     if type(critic) is not TwinCritic or type(critic.trunk) is not nn.Identity:
         return None
     pairs = zip(critic.bodies, critic.values, strict=True)
-    found = [_perceptron(body.layers, [value]) for body, value in pairs]
-    present = [one for one in found if one is not None]
-    return CriticPasses(present, critic) if len(present) == len(found) else None
+    found = _all_of(_perceptron(body.layers, [value]) for body, value in pairs)
+    return CriticPasses(found, critic) if found and _are_all(found, critic) else None
 
 
 def _perceptron(layers: Any, ends: Sequence[nn.Module]) -> Perceptron | None:
-    passes = [written_out(layer) for layer in (*layers, *ends)]
-    present = [one for one in passes if one is not None]
-    if len(present) < len(passes):
-        return None
-    return Perceptron(present[: -len(ends)], present[-len(ends) :])
+    passes = _all_of(written_out(layer) for layer in (*layers, *ends))
+    return None if passes is None else Perceptron(passes[: -len(ends)], passes[-len(ends) :])
 
 
-def _order(learned: Sequence[nn.Parameter], network: nn.Module) -> list[int]:
+Kind = TypeVar("Kind")
+
+
+def _all_of(found: Iterable[Kind | None]) -> list[Kind] | None:
+    """All of them, or None if one is missing."""
+    every = list(found)
+    present = [one for one in every if one is not None]
+    return present if len(present) == len(every) else None
+
+
+def _are_all(perceptrons: Sequence[Perceptron], network: nn.Module) -> bool:
+    """Whether the passes learn what the network learns, each weight in one place."""
+    learned = sorted(id(p) for one in perceptrons for p in one.learned)
+    return learned == sorted(map(id, network.parameters()))
+
+
+def _places(learned: Sequence[nn.Parameter], network: nn.Module) -> list[int]:
     """Where the parameters of a network stand among those that its passes learn."""
     places = {id(parameter): i for i, parameter in enumerate(learned)}
     return [places[id(parameter)] for parameter in network.parameters()]

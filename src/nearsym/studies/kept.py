@@ -52,8 +52,8 @@ def result_of(
 
 
 def _spent(summary: Mapping[str, Any], config: RunConfig) -> float:
-    """Seconds of processor time, which other runs on the machine do not change; with a GPU, whose
-    time it does not contain, and for runs of version 0.1, those on the clock."""
+    """Seconds of processor time, which other work on the machine hardly changes; with a GPU, whose
+    time they do not contain, and where there are no others, those on the clock."""
     name = "processor_seconds" if config.device == "cpu" else "seconds"
     return float(summary.get(name, summary["seconds"]))
 

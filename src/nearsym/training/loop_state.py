@@ -23,7 +23,7 @@ class LoopState:
     seconds: float = 0.0
     """On the clock."""
     processor_seconds: float = 0.0
-    """Of processor time, all threads together: what others do on the machine does not change it."""
+    """Of processor time, all threads together: other work on the machine hardly changes it."""
     sums: dict[str, float] = field(default_factory=dict)
     """Sums of the update metrics since the last line of the log."""
     count: int = 0
