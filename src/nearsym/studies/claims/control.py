@@ -270,8 +270,9 @@ CLAIMS = [
         "C20",
         "Equivariant models take longer in wall-clock.",
         "wall-clock",
-        "Seconds of training per frame: exact and approx above none in every control world that "
-        "was run. The time to nine tenths of the best return is told beside it.",
+        "Seconds of training per frame (of processor time on a CPU): exact and approx above none "
+        "in every control world that was run. The time to nine tenths of the best return is told "
+        "beside it.",
         "Appendix, training details; no numbers.",
         _wall_clock,
         family="wall-clock",

@@ -1,4 +1,4 @@
-"""What was run and what it cost: runs, parameters, wall-clock."""
+"""What was run and what it cost: runs, parameters, time."""
 
 from collections.abc import Callable
 
@@ -14,6 +14,7 @@ from nearsym.tasks.strength import ORIGINAL
 
 REACHED = 0.9
 """Share of the best model's final return to which time is measured."""
+CLOCK = "processor time, or with a GPU the time on the clock"
 
 
 def what_was_run(results: list[RunResult]) -> list[Table]:
@@ -95,10 +96,10 @@ def wall_clock(results: list[RunResult]) -> list[Table]:
             level = REACHED * max(np.mean([at_end(r) for r in each]) for each in arms.values())
             reached = {a: _waited(each, float(level)) for a, each in arms.items()}
             waits.append({**about, "return": float(level), **reached})
-    per_frame = "Milliseconds of training per frame, evaluations included."
+    per_frame = f"Milliseconds of training per frame, evaluations included; {CLOCK}."
     to_return = (
         "Minutes of training until an evaluation first reaches nine tenths of the best model's "
-        "final return: median over seeds, and how many of them got there."
+        f"final return: median over seeds, and how many of them got there; {CLOCK}."
     )
     return [*tabled("wall-clock", per_frame, speeds), *tabled("time to return", to_return, waits)]
 
