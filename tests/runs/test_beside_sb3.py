@@ -38,7 +38,18 @@ def test_only_what_is_missing_is_run(script, monkeypatch):
     first, second = script.table().splitlines()[2:]
     assert first.startswith("| Pendulum-v1 | 100 | Stable-Baselines3 | -")
     assert second.startswith("| Pendulum-v1 | 100 | nearsym, none | -")
-    assert second.endswith(" | 50 |")
+    assert second.endswith(" | +0 ± 0 | 50 |")
+
+
+def test_differences_are_of_the_same_seeds(script):
+    assert script.difference({0: 5.0, 1: 6.0, 2: 7.0}, {0: 4.0, 1: 4.0, 2: 4.0}) == "+2 ± 2"
+    assert script.difference({0: 5.0, 3: 6.0}, {0: 7.0, 1: 4.0}) == "-2"  # one pair: no interval
+    assert script.difference({0: 5.0}, {}) == ""
+
+
+def test_settings_were_chosen_with_other_seeds(script):
+    tried = KEPT.with_name("beside-sb3-tried.csv").read_text(encoding="utf-8").splitlines()
+    assert not {line.split(",")[3] for line in tried[1:]} & {str(seed) for seed in script.SEEDS}
 
 
 def test_the_docs_show_what_was_kept(script, monkeypatch):

@@ -26,7 +26,8 @@ def follows_scales(preset: str, agent: str) -> Settings:
     """Settings for a world whose units nobody knows before: observations, rewards and the discount
     in its own measures. Images have a scale of their own, so DrQ-v2 does without the first; the
     preset paper is what was published. On a laptop SAC learns as soon as random actions end, and as
-    slowly as published: the preset's own rate is for actions that are repeated."""
+    slowly as published: the preset's own rate is for actions that are repeated. What is played is
+    an average of about the last 200 updates, since single ones may forget for a moment."""
     if preset == "paper":
         return {}
     settings: Settings = {
@@ -35,7 +36,11 @@ def follows_scales(preset: str, agent: str) -> Settings:
         "training": {"discount": None},
     }
     if (preset, agent) == ("laptop", "sac"):
-        settings["algorithm"] |= {"learning_rate": 3e-4, "target_tau": 0.005}
+        settings["algorithm"] |= {
+            "learning_rate": 3e-4,
+            "target_tau": 0.005,
+            "policy_average": 0.005,
+        }
         settings["training"] |= {"seed_frames": 1000}
     return settings
 
