@@ -91,6 +91,7 @@ except SystemExit:
 
 INTERRUPTED = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells have it ignored
 from nearsym.cli.main import main
 
 class Interrupt:
@@ -116,6 +117,7 @@ def test_ctrl_c_during_an_import_is_one_line(module):
 
 IMPORTING = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):

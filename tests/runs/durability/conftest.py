@@ -138,7 +138,7 @@ class Outcome:
         rows = read_metrics(folder / "metrics.jsonl")
         metrics = [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows]
         state, _ = CheckpointStore(folder / "checkpoints").load("last")
-        del state["loop"]["seconds"]
+        del state["loop"]["seconds"], state["loop"]["processor_seconds"]
         del state["log"]  # a number of bytes, of times too
         return cls(metrics, state)
 
