@@ -17,7 +17,6 @@ from nearsym.errors import UsageError
 from nearsym.training.log import read_metrics
 
 KEYS = {"task", "variant", "model", "agent", "seed", "frames", "seconds", "processor_seconds"}
-
 KEYS |= {"best_return", "final_return", "parameters", "run"}
 QUICK = ["--preset", "smoke", "--frames", 480, "--eval-every", 480, "--eval-episodes", 1]
 CARTPOLE = ["train", "cartpole-swingup"]
