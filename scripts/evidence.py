@@ -26,9 +26,8 @@ from nearsym.tasks.control.domains import DOMAINS
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "evidence.md"
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-FIGURES = {"sweeps": "all", "regret": "all", "curves": "control", "weights": "control"}
-"""Groups of charts, each of which is a picture: docs/images/evidence-NAME.png; of all
-runs or of some."""
+FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
+"""Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
 DIGITS = 5
 
 
@@ -41,14 +40,15 @@ def filled(page: str, results: list[RunResult]) -> str:
     """The page with its tables as the results have them; `control: end` is the table `end` of the
     control tasks alone."""
     tables = {table.name: table for table in tables_of(results)}
-    tables |= {f"control: {t.name}": t for t in tables_of(chosen(results, "control"))}
+    for which in ("craft", "control"):
+        tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
     tables["claims"] = verdicts(judge(results))
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
-    """All results, or those of the control tasks."""
-    return [run for run in results if which == "all" or run.task in DOMAINS]
+    """The results of the craft, or those of the control tasks."""
+    return [run for run in results if (run.task in DOMAINS) == (which == "control")]
 
 
 def keep(name: str, source: Path) -> None:
