@@ -90,6 +90,7 @@ class GroupPass:
         self.layer, self.learned = layer, _learned(layer)
         self.order, self.width = layer.group.order, layer.in_channels
         self.bias, self.relaxed = layer.bias, layer.relaxed
+        self.into, self.outof = layer.transforms()  # constants: looking them up takes time
 
     @property
     def _filters(self) -> Tensor:
@@ -97,19 +98,16 @@ class GroupPass:
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n = self.order
-        into, outof = self.layer.transforms()
-        if self.relaxed is not None:
-            into = into * self.relaxed
+        into = self.into if self.relaxed is None else self.into * self.relaxed
         x_hat = torch.mm(into, x.view(n, -1)).view(n, -1, self.width)
         y_hat = self.layer.product(x_hat, self._filters)
-        y = torch.mm(outof, y_hat.view(n, -1)).view(-1, y_hat.shape[-1])
+        y = torch.mm(self.outof, y_hat.view(n, -1)).view(-1, y_hat.shape[-1])
         return y if self.bias is None else y.add_(self.bias), (x, x_hat, into)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
         x, x_hat, into = saved
         n = self.order
-        plain, outof = self.layer.transforms()
-        dy_hat = torch.mm(outof.t(), dy.view(n, -1)).view(n, -1, dy.shape[-1])
+        dy_hat = torch.mm(self.outof.t(), dy.view(n, -1)).view(n, -1, dy.shape[-1])
         relaxes = learns and self.relaxed is not None
         dx_hat, by_filters = self.layer.product_backward(
             x_hat, self._filters, dy_hat, learns=learns, wants_x=wants_x or relaxes
@@ -119,7 +117,7 @@ class GroupPass:
             found.append(dy.sum(0))
         if relaxes:
             by_product = torch.mm(dx_hat.view(n, -1), x.view(n, -1).t())
-            found.append((by_product * plain).sum(0, keepdim=True))
+            found.append((by_product * self.into).sum(0, keepdim=True))
         return Back(torch.mm(into.t(), dx_hat.view(n, -1)).view_as(x) if wants_x else None, found)
 
 
@@ -129,6 +127,7 @@ class ProjectPass:
     def __init__(self, layer: ProjectLinear):
         self.layer, self.learned = layer, _learned(layer)
         self.relaxed, self.order = layer.relaxed, layer.group.order
+        self.average = layer.average()
         self.plain = self.order == 1 and self.relaxed is None
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
@@ -137,7 +136,7 @@ class ProjectPass:
         if not self.plain:
             v = v.view(n, -1, v.shape[-1])
             weighted = v if self.relaxed is None else v * self.relaxed.view(n, 1, 1)
-            y = torch.mm(weighted.transpose(0, 1).flatten(1), self.layer.average().t())
+            y = torch.mm(weighted.transpose(0, 1).flatten(1), self.average.t())
         return y if bias is None else y + bias, (x, v)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
@@ -155,7 +154,7 @@ class ProjectPass:
     def _by_element(self, v: Tensor, dy: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The gradients by A x[g], as rows, and by the relaxed weights."""
         n, size = self.order, dy.shape[-1]
-        dv = torch.mm(dy, self.layer.average()).view(-1, n, size).transpose(0, 1)
+        dv = torch.mm(dy, self.average).view(-1, n, size).transpose(0, 1)
         if self.relaxed is None:
             return dv.reshape(-1, size), []
         by_relaxed = (dv * v).sum((1, 2)).unsqueeze(0)
