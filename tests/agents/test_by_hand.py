@@ -10,7 +10,7 @@ from nearsym.agents.base import Compute
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import squashed_normal_sample, twin_critic_loss
 from nearsym.agents.sac import SAC, SACConfig
-from nearsym.agents.sac_by_hand import by_hand
+from nearsym.agents.by_hand import by_hand
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.symmetry import Symmetry
@@ -63,8 +63,8 @@ def after(agent: SAC, updates: int) -> tuple[list[torch.Tensor], dict[str, torch
 @pytest.mark.parametrize("model", MODELS)
 def test_updates_are_those_of_autograd(model, group):
     fast, slow = agent_of(group, model=model), agent_of(group, model=model)
-    assert fast._by_hand is not None
-    slow._by_hand = None
+    assert fast.by_hand is not None
+    slow.by_hand = None
     (found, metrics), (wanted, expected) = after(fast, 3), after(slow, 3)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
@@ -75,7 +75,7 @@ def test_updates_are_those_of_autograd(model, group):
 
 def test_a_clamped_deviation_has_no_gradient():
     fast, slow = agent_of(dihedral(1), model="exact"), agent_of(dihedral(1), model="exact")
-    slow._by_hand = None
+    slow.by_hand = None
     for agent in (fast, slow):
         with torch.no_grad():
             agent.networks.actor.log_std.bias += 4.0  # beyond the range for some of the batch
@@ -92,8 +92,8 @@ def gradients(agent: SAC) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     batch = Batch(*(part.to(dtype) for part in batch_of()))
     features, target = agent.encode(batch.obs), batch.reward
     noise, temperature = batch.next_obs, agent.temperature.to(dtype)
-    critic = agent._by_hand.of_critic(features, batch.action, target)
-    actor = agent._by_hand.of_actor(features, noise, temperature)
+    critic = agent.by_hand.of_critic(features, batch.action, target)
+    actor = agent.by_hand.of_normal_actor(features, noise, temperature)
 
     loss = twin_critic_loss(networks.critic(features, batch.action), target)
     of_critic = torch.autograd.grad(loss, list(networks.critic.parameters()))
@@ -176,5 +176,5 @@ def test_frozen_weights_are_left_to_autograd():
 )
 def test_other_networks_learn_by_autograd(settings):
     agent = agent_of(dihedral(1), **settings)
-    assert agent._by_hand is None
+    assert agent.by_hand is None
     after(agent, 1)

@@ -17,7 +17,7 @@ any_agent = pytest.mark.parametrize(("agent", "pixels"), AGENTS)
 def critic_step(agent, batch):
     features = agent.networks.encoder(batch.obs)
     extra = (0.2,) if hasattr(agent, "std") else ()
-    return agent._update_critic(features, batch, *extra)
+    return agent.fit_critic(features, batch.action, agent._target(batch, *extra))
 
 
 def actor_step(agent, batch):

@@ -99,11 +99,18 @@ def _laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:
     return torch.empty_like(parameter).copy_(gradient)
 
 
+def gradients_of(
+    output: Tensor, parameters: Sequence[Tensor], weights: Tensor | None = None
+) -> Sequence[Tensor | None]:
+    """The gradients of an output, or of its sum with `weights`; None for what is not part of it."""
+    return torch.autograd.grad(output, parameters, weights, allow_unused=True)
+
+
 def minimise(loss: Tensor, *optimisers: Adam | None) -> None:
     """One gradient step of each optimiser on a loss; nothing else gets a gradient."""
     present = [optimiser for optimiser in optimisers if optimiser is not None]
     parameters = [p for optimiser in present for p in optimiser.parameters]
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+    gradients = gradients_of(loss, parameters)
     start = 0
     for optimiser in present:
         end = start + len(optimiser.parameters)

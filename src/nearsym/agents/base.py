@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nearsym.agents.adam import Adam, minimise
+from nearsym.agents.adam import Adam, gradients_of, minimise
 from nearsym.agents.average import AveragedNetworks
 from nearsym.agents.batch import Batch
+from nearsym.agents.by_hand import by_hand
 from nearsym.agents.losses import twin_critic_loss
 from nearsym.agents.rewards import RewardScale
 from nearsym.errors import UsageError
@@ -168,6 +169,7 @@ class Learner(Generic[Config]):
         # Listed once: looking them up takes longer than moving the weights of a small network.
         self._followed: list[Tensor] = list(networks.critic.parameters())
         self._followers: list[Tensor] = list(self.target_critic.parameters())
+        self.by_hand = by_hand(networks, self.target_critic)
         rate = config.policy_average
         self.averaged = AveragedNetworks(networks.parts, rate) if rate else None
         self.optimisers = {
@@ -213,10 +215,18 @@ class Learner(Generic[Config]):
 
     def fit_critic(self, features: Tensor, action: Tensor, target: Tensor) -> dict[str, Tensor]:
         """One gradient step of critic and encoder towards the targets; returns named scalars."""
-        q = self.networks.critic(features, action)
-        loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
-        minimise(loss, self.optimisers["critic"], self.optimisers["encoder"])
-        return self.critic_metrics(loss.detach(), q.detach())
+        encoder = self.optimisers["encoder"]
+        if self.by_hand is None:
+            q = self.networks.critic(features, action)
+            loss = twin_critic_loss(q, target) + self.networks.critic_penalty()
+            minimise(loss, self.optimisers["critic"], encoder)
+            return self.critic_metrics(loss.detach(), q.detach())
+        learns = encoder is not None
+        found = self.by_hand.of_critic(features, action, target, wants_features=learns)
+        self.step("critic", found.gradients)
+        if encoder is not None:
+            encoder.step(gradients_of(features, encoder.parameters, found.by_features))
+        return self.critic_metrics(found.loss, found.q)
 
     def step(self, part: str, gradients: Sequence[Tensor]) -> None:
         """One step of a part by its gradients, if there is anything to learn."""

@@ -102,32 +102,48 @@ class DrQV2(Learner[DrQV2Config]):
         std = self.std(step)
         obs = self._shifted(batch.obs)
         features = self.encode(obs)
-        metrics = self._update_critic(features, batch, std)
+        metrics = self.fit_critic(features, batch.action, self._target(batch, std))
         metrics |= self._update_actor(obs, features.detach(), std)
         self.end_update()
         return metrics
 
-    def _update_critic(self, features: Tensor, batch: Batch, std: float) -> dict[str, Tensor]:
-        with torch.no_grad():
-            next_features = self.encode(self._shifted(batch.next_obs))
-            next_action = self._noisy(self._mean(next_features), std)
-            next_q = self.target_critic(next_features, next_action)
-            target = clipped_double_q_target(batch.reward, batch.discount, next_q)
-
-        return self.fit_critic(features, batch.action, target)
+    @torch.no_grad()
+    def _target(self, batch: Batch, std: float) -> Tensor:
+        features = self.encode(self._shifted(batch.next_obs))
+        fast = self.by_hand
+        actor = self.networks.actor if fast is None else fast.mean
+        critic = self.target_critic if fast is None else fast.target
+        next_q = critic(features, self._noisy(torch.tanh(actor(features)), std))
+        return clipped_double_q_target(batch.reward, batch.discount, next_q)
 
     def _update_actor(self, obs: Tensor, features: Tensor, std: float) -> dict[str, Tensor]:
+        if self.by_hand is None:
+            loss, saturation = self._actor_loss(obs, features, std)
+            minimise(loss, self.optimisers["actor"])
+        else:
+            shape = features.new_empty(len(features), self.networks.action_size)
+            found = self.by_hand.of_deterministic_actor(
+                features,
+                normal_like(shape, self.generator),
+                std=std,
+                clip=self.config.noise_clip,
+                penalty=self.config.saturation_penalty,
+            )
+            loss, saturation = found.loss, found.noted
+            self.step("actor", found.gradients)
+        return {"actor/loss": loss.detach(), "actor/saturation": saturation.detach()}
+
+    def _actor_loss(self, obs: Tensor, features: Tensor, std: float) -> tuple[Tensor, Tensor]:
+        """The loss, and the mean square of the actions before their tanh."""
         before_tanh = self.networks.actor(features)
         mean = torch.tanh(before_tanh)
-        action = self._noisy(mean, std)
-        q = self.networks.critic(features, action)
+        q = self.networks.critic(features, self._noisy(mean, std))
         loss = -q.amin(dim=0).mean() + self.networks.actor_penalty()
         loss = loss + self.mirror_loss(obs, mean, self._mean)
         saturation = before_tanh.square().mean()
         if self.config.saturation_penalty:
             loss = loss + self.config.saturation_penalty * saturation
-        minimise(loss, self.optimisers["actor"])
-        return {"actor/loss": loss.detach(), "actor/saturation": saturation.detach()}
+        return loss, saturation
 
     def _mean(self, features: Tensor) -> Tensor:
         return torch.tanh(self.networks.actor(features))

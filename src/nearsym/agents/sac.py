@@ -12,7 +12,6 @@ from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.base import Compute, Learner, normal_like, uniform_action
 from nearsym.agents.batch import Batch
 from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
-from nearsym.agents.sac_by_hand import by_hand
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
 
@@ -77,7 +76,6 @@ class SAC(Learner[SACConfig]):
         generator: torch.Generator,
     ):
         super().__init__(networks, config, compute=compute, generator=generator)
-        self._by_hand = by_hand(networks, self.target_critic)
         start = math.log(config.temperature)
         self.log_temperature = torch.tensor(start, device=compute.device, requires_grad=True)
         self.optimisers["temperature"] = (
@@ -103,7 +101,7 @@ class SAC(Learner[SACConfig]):
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
         batch = self.taken(batch)
         features = self.encode(batch.obs)
-        metrics = self._update_critic(features, batch)
+        metrics = self.fit_critic(features, batch.action, self._target(batch))
         metrics |= self._update_actor(batch.obs, features.detach())
         self.end_update()
         return metrics
@@ -111,30 +109,23 @@ class SAC(Learner[SACConfig]):
     @torch.no_grad()
     def _target(self, batch: Batch) -> Tensor:
         features = self.encode(batch.next_obs)
-        fast = self._by_hand
-        actor = self.networks.actor if fast is None else fast.actor
+        fast = self.by_hand
+        actor = self.networks.actor if fast is None else fast.mean_and_log_std
         critic = self.target_critic if fast is None else fast.target
         action, log_prob = self._sample(*actor(features))
         soft_q = critic(features, action) - self.temperature * log_prob
         return clipped_double_q_target(batch.reward, batch.discount, soft_q)
 
-    def _update_critic(self, features: Tensor, batch: Batch) -> dict[str, Tensor]:
-        target = self._target(batch)
-        if self._by_hand is None:
-            return self.fit_critic(features, batch.action, target)
-        found = self._by_hand.of_critic(features, batch.action, target)
-        self.step("critic", found.gradients)
-        return self.critic_metrics(found.loss, found.q)
-
     def _update_actor(self, obs: Tensor, features: Tensor) -> dict[str, Tensor]:
-        if self._by_hand is None:
+        if self.by_hand is None:
             loss, log_prob = self._actor_loss(obs, features)
             minimise(loss, self.optimisers["actor"])
         else:
             shape = features.new_empty(len(features), self.networks.action_size)
             noise = normal_like(shape, self.generator)
-            loss, log_prob, gradients = self._by_hand.of_actor(features, noise, self.temperature)
-            self.step("actor", gradients)
+            found = self.by_hand.of_normal_actor(features, noise, self.temperature)
+            loss, log_prob = found.loss, found.noted
+            self.step("actor", found.gradients)
         entropy = -log_prob.detach().mean()
         self._update_temperature(entropy, self.networks.action_size)
         return {

@@ -1,13 +1,14 @@
 """The forward and backward passes of linear layers, written out.
 
 Updates of small networks on a CPU spend more time on entering operations than on products, and
-autograd enters many. Networks that are made of these layers alone can do without it
-(`agents/sac_by_hand.py`); the layers' own `forward` is the slow and obvious version.
+autograd enters many. Heads that are made of these layers alone can do without it
+(`agents/by_hand.py`); the layers' own `forward` is the slow and obvious version.
 
 Features are rows here, (|G|·batch, channels), the elements one after the other: over the trivial
 group that is a plain batch. What a forward pass returns beside its rows is for the backward pass.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
+from nearsym.layers.norm import GroupLayerNorm
 
 
 class Back(NamedTuple):
@@ -50,6 +52,10 @@ def written_out(layer: nn.Module) -> Pass | None:
     """
     if type(layer) is ProjectLinear and len(layer.filters) == layer.out_channels == 1:
         return ProjectPass(layer)
+    if type(layer) is GroupLayerNorm:
+        return NormPass(layer)
+    if type(layer) in POINTWISE:
+        return POINTWISE[type(layer)]()
     if type(layer) is not GroupLinear or len(layer.filters) > 1:
         return None
     if layer.group.order == 1:
@@ -159,3 +165,90 @@ class ProjectPass:
             return dv.reshape(-1, size), []
         by_relaxed = (dv * v).sum((1, 2)).unsqueeze(0)
         return (dv * self.relaxed.view(n, 1, 1)).reshape(-1, size), [by_relaxed]
+
+
+class NormPass:
+    """Layer normalisation over all elements and channels of a sample."""
+
+    def __init__(self, layer: GroupLayerNorm):
+        self.layer, self.learned = layer, [layer.weight, layer.bias]
+        self.order, self.size = layer.group.order, [layer.group.order * layer.channels]
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        samples, affine = self._by_sample(x), self._affine()
+        y, mean, rstd = torch.native_layer_norm(samples, self.size, *affine, self.layer.eps)
+        return self._by_element(y), (samples, mean, rstd, affine)
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        samples, mean, rstd, affine = saved
+        dx, *found = torch.ops.aten.native_layer_norm_backward(
+            self._by_sample(dy), samples, self.size, mean, rstd, *affine, [wants_x, learns, learns]
+        )
+        learned = [found[i].view(self.order, -1).sum(0) for i in range(2)] if learns else []
+        return Back(self._by_element(dx) if wants_x else None, learned)
+
+    def _affine(self) -> tuple[Tensor, Tensor]:
+        return self.layer.weight.repeat(self.order), self.layer.bias.repeat(self.order)
+
+    def _by_sample(self, rows: Tensor) -> Tensor:
+        """(|G|·batch, channels) as (batch, |G|·channels)."""
+        return rows.view(self.order, -1, rows.shape[-1]).transpose(0, 1).reshape(-1, *self.size)
+
+    def _by_element(self, samples: Tensor) -> Tensor:
+        """The inverse."""
+        elements = samples.view(len(samples), self.order, -1).transpose(0, 1)
+        return elements.reshape(-1, self.layer.channels)
+
+
+class TanhPass:
+    """tanh of every entry."""
+
+    def __init__(self) -> None:
+        self.learned: list[nn.Parameter] = []
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        y = x.tanh()
+        return y, y
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        return Back(torch.ops.aten.tanh_backward(dy, saved) if wants_x else None, [])
+
+
+class ReluPass:
+    """The positive part of every entry, in place: what it is given is of no further use."""
+
+    def __init__(self) -> None:
+        self.learned: list[nn.Parameter] = []
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        y = x.relu_()
+        return y, y
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        return Back(torch.ops.aten.threshold_backward(dy, saved, 0) if wants_x else None, [])
+
+
+class Chain:
+    """One after the other; without any, what comes in goes out."""
+
+    def __init__(self, passes: Sequence[Pass]):
+        self.passes = passes
+        self.learned = [p for one in passes for p in one.learned]
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
+        saved = []
+        for one in self.passes:
+            x, kept = one.forward(x)
+            saved.append(kept)
+        return x, saved
+
+    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
+        found: list[Tensor] = []
+        for i in reversed(range(len(self.passes))):
+            wanted = wants_x or i > 0
+            dy, learned = self.passes[i].backward(saved[i], dy, learns=learns, wants_x=wanted)
+            found = learned + found
+        return Back(dy, found)
+
+
+POINTWISE: dict[type, Callable[[], Pass]] = {nn.Tanh: TanhPass, nn.ReLU: ReluPass}

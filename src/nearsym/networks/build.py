@@ -53,6 +53,9 @@ class NetworkConfig:
     """Number of hidden layers of the actor."""
     critic_depth: int = 2
     """Number of hidden layers of the critics."""
+    critic_norm: bool = False
+    """Layer normalisation in the hidden layers of the critics, over channels and elements together,
+    so that symmetries stay exact."""
     waist: int | None = 50
     """Width of DrQ-v2's trunk, or None to go without."""
     normalise: bool = False
@@ -136,7 +139,8 @@ def _with_heads(
     hidden = narrowed(config.hidden, kit.group, 8)
     inputs = (encoder.features, config.waist)
     actor = ACTORS[agent](kit, *inputs, (hidden,) * config.actor_depth, action)
-    return encoder, actor, TwinCritic(kit, *inputs, (hidden,) * config.critic_depth, action)
+    depth = (hidden,) * config.critic_depth
+    return encoder, actor, TwinCritic(kit, *inputs, depth, action, normalised=config.critic_norm)
 
 
 def _bundled(

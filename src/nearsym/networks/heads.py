@@ -14,12 +14,17 @@ from nearsym.networks.kit import Kit
 
 
 class Body(nn.Module):
-    """Features to features: group-linear layers with ReLU."""
+    """Features to features: group-linear layers with ReLU, normalised before it if asked for."""
 
-    def __init__(self, kit: Kit, in_channels: int, hidden: tuple[int, ...]):
+    def __init__(
+        self, kit: Kit, in_channels: int, hidden: tuple[int, ...], *, normalised: bool = False
+    ):
         super().__init__()
         widths = (in_channels, *hidden)
         self.layers = nn.ModuleList(kit.linear(a, b) for a, b in pairwise(widths))
+        self.norms = nn.ModuleList(
+            GroupLayerNorm(kit.group, width) if normalised else nn.Identity() for width in hidden
+        )
         self.out_channels = widths[-1]
         for layer in self.layers:
             orthogonal_(layer, gain=1.0)
@@ -27,8 +32,8 @@ class Body(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch group channels"]
     ) -> Float[Tensor, "batch group out_channels"]:
-        for layer in self.layers:
-            x = torch.relu(layer(x))
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = torch.relu(norm(layer(x)))
         return x
 
 
@@ -137,11 +142,14 @@ class TwinCritic(nn.Module):
         waist: int | None,
         hidden: tuple[int, ...],
         action: Representation,
+        *,
+        normalised: bool = False,
     ):
         super().__init__()
         self.trunk, width = trunk(kit, in_channels, waist)
         self.lift_action = VectorEncoder(kit.restrict(action))
-        bodies = [Body(kit, width + action.size, hidden) for _ in range(2)]
+        inputs = width + action.size
+        bodies = [Body(kit, inputs, hidden, normalised=normalised) for _ in range(2)]
         invariant = kit.group.trivial()
         self.bodies = nn.ModuleList(bodies)
         self.values = nn.ModuleList(projection(kit, invariant, b.out_channels) for b in bodies)

@@ -1,30 +1,34 @@
-"""The forward and backward passes of SAC's actor and critics on vectors, written out."""
+"""The forward and backward passes of actors and critics, written out."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from nearsym.layers.passes import Back, Pass, written_out
-from nearsym.networks.heads import GaussianActor, TwinCritic
+from nearsym.layers.passes import Back, Chain, Pass, written_out
+from nearsym.networks.heads import Body, DeterministicActor, GaussianActor, TwinCritic
+
+
+class OfWeights(NamedTuple):
+    """The gradients by all parameters of a network, and by its features where they are wanted."""
+
+    gradients: list[Tensor]
+    by_features: Tensor | None
 
 
 class Perceptron:
-    """Layers with ReLU after each, then one projection or several."""
+    """A body, then one projection or several."""
 
-    def __init__(self, layers: Sequence[Pass], ends: Sequence[Pass]):
-        self.layers, self.ends = layers, ends
-        self.learned = [p for one in (*layers, *ends) for p in one.learned]
+    def __init__(self, body: Chain, ends: Sequence[Pass]):
+        self.body, self.ends = body, ends
+        self.learned = [*body.learned, *(p for end in ends for p in end.learned)]
 
     def forward(self, x: Tensor) -> tuple[list[Tensor], Any]:
-        saved = []
-        for layer in self.layers:
-            y, kept = layer.forward(x)
-            x = y.relu_()
-            saved.append((kept, x))
-        ends = [end.forward(x) for end in self.ends]
-        return [y for y, _ in ends], (saved, [kept for _, kept in ends])
+        x, inner = self.body.forward(x)
+        ran = [end.forward(x) for end in self.ends]
+        return [y for y, _ in ran], (inner, [kept for _, kept in ran])
 
     def backward(self, saved: Any, dys: Sequence[Tensor], *, learns: bool, wants_x: bool) -> Back:
         inner, kept_by_ends = saved
@@ -32,71 +36,71 @@ class Perceptron:
             end.backward(kept, dy, learns=learns, wants_x=True)
             for end, kept, dy in zip(self.ends, kept_by_ends, dys, strict=True)
         ]
-        dy = backs[0].dx
-        for other in backs[1:]:
-            dy += other.dx
-        found = [gradient for back in backs for gradient in back.learned]
-        for i in reversed(range(len(self.layers))):
-            kept, y = inner[i]
-            dy = torch.ops.aten.threshold_backward(dy, y, 0)
-            dy, learned = self.layers[i].backward(kept, dy, learns=learns, wants_x=wants_x or i > 0)
-            found = learned + found
-        return Back(dy, found)
+        back = self.body.backward(inner, _summed(backs), learns=learns, wants_x=wants_x)
+        return Back(back.dx, [*back.learned, *chain(*(end.learned for end in backs))])
 
 
 class ActorPasses:
-    """Both passes of a `GaussianActor` without a waist; called, the actor without gradients."""
+    """Both passes of an actor, up to what its projections give."""
 
-    def __init__(self, perceptron: Perceptron, actor: GaussianActor):
-        self.perceptron, self.range = perceptron, actor.LOG_STD_RANGE
-        self.places = _places(perceptron.learned, actor)
-
-    def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        mean, log_std = self.forward(features)[0]
-        return mean, self.clamped(log_std)
-
-    def clamped(self, log_std: Tensor) -> Tensor:
-        return log_std.clamp(*self.range)
+    def __init__(self, trunk: Chain, perceptron: Perceptron, actor: nn.Module):
+        self.trunk, self.perceptron = trunk, perceptron
+        self.places = _places([*trunk.learned, *perceptron.learned], actor)
 
     def forward(self, features: Tensor) -> tuple[list[Tensor], Any]:
-        """Mean and log σ, which is not clamped."""
-        return self.perceptron.forward(_rows(features))
+        """The mean before its tanh; of a `GaussianActor` also log σ, which is not clamped."""
+        x, saved_by_trunk = self.trunk.forward(_rows(features))
+        ends, saved = self.perceptron.forward(x)
+        return ends, (saved_by_trunk, saved)
 
-    def backward(self, saved: Any, d_mean: Tensor, d_log_std: Tensor) -> list[Tensor]:
+    def backward(self, saved: Any, *dys: Tensor) -> list[Tensor]:
         """The gradients by all parameters of the actor."""
-        dys = (d_mean, d_log_std)
-        found = self.perceptron.backward(saved, dys, learns=True, wants_x=False).learned
+        saved_by_trunk, inner = saved
+        waisted = bool(self.trunk.passes)
+        back = self.perceptron.backward(inner, dys, learns=True, wants_x=waisted)
+        before = self.trunk.backward(saved_by_trunk, back.dx, learns=True, wants_x=False)
+        found = before.learned + back.learned
         return [found[i] for i in self.places]
 
 
 class CriticPasses:
-    """Both passes of a `TwinCritic` without a waist; called, the critics without gradients."""
+    """Both passes of a `TwinCritic`; called, the critics without gradients."""
 
-    def __init__(self, perceptrons: Sequence[Perceptron], critic: TwinCritic):
-        self.perceptrons, self.lift_action = perceptrons, critic.lift_action
-        self.places = _places([p for one in perceptrons for p in one.learned], critic)
+    def __init__(self, trunk: Chain, perceptrons: Sequence[Perceptron], critic: TwinCritic):
+        self.trunk, self.perceptrons = trunk, perceptrons
+        self.lift_action = critic.lift_action
+        learned = [p for one in perceptrons for p in one.learned]
+        self.places = _places([*trunk.learned, *learned], critic)
 
     def __call__(self, features: Tensor, action: Tensor) -> Tensor:
         return self.forward(features, action)[0]
 
     def forward(self, features: Tensor, action: Tensor) -> tuple[Tensor, Any]:
         """Values (critics, batch)."""
-        rows = _rows(torch.cat([features, self.lift_action(action)], dim=-1))
+        x, saved_by_trunk = self.trunk.forward(_rows(features))
+        rows = torch.cat([x, _rows(self.lift_action(action))], dim=-1)
         ran = [one.forward(rows) for one in self.perceptrons]
-        return torch.cat([y for (y,), _ in ran], dim=-1).T, [saved for _, saved in ran]
+        values = torch.cat([y for (y,), _ in ran], dim=-1).T
+        return values, (saved_by_trunk, [saved for _, saved in ran])
 
-    def by_weights(self, saved: Any, dq: Tensor) -> list[Tensor]:
-        """The gradients by all parameters of the critics."""
-        backs = self._backs(saved, dq, learns=True, wants_x=False)
-        found = [gradient for back in backs for gradient in back.learned]
-        return [found[i] for i in self.places]
+    def by_weights(self, saved: Any, dq: Tensor, *, wants_features: bool = False) -> OfWeights:
+        """The gradients by all parameters of the critics, and by the features."""
+        saved_by_trunk, inner = saved
+        waisted = bool(self.trunk.passes)
+        backs = self._backs(inner, dq, learns=True, wants_x=waisted or wants_features)
+        by_x = None
+        if waisted or wants_features:  # without the action, which stands last
+            by_x = _summed(backs)[:, : -self.lift_action.features].contiguous()
+        before = self.trunk.backward(saved_by_trunk, by_x, learns=True, wants_x=wants_features)
+        found = [*before.learned, *chain(*(back.learned for back in backs))]
+        by_features = None
+        if wants_features:
+            by_features = before.dx.view(-1, dq.shape[1], before.dx.shape[-1]).transpose(0, 1)
+        return OfWeights([found[i] for i in self.places], by_features)
 
     def by_action(self, saved: Any, dq: Tensor) -> Tensor:
         """The gradient by the actions."""
-        first, *others = self._backs(saved, dq, learns=False, wants_x=True)
-        dx = first.dx
-        for other in others:
-            dx += other.dx
+        dx = _summed(self._backs(saved[1], dq, learns=False, wants_x=True))
         orbit = self.lift_action.orbit()  # (|G|·size, size)
         lifted = dx[:, -orbit.shape[1] :].view(-1, len(dq[0]), orbit.shape[1])
         return torch.mm(lifted.transpose(0, 1).flatten(1), orbit)
@@ -110,24 +114,45 @@ class CriticPasses:
 
 def actor_passes(actor: nn.Module) -> ActorPasses | None:
     """The passes of an actor; None where they are not written out."""
-    if type(actor) is not GaussianActor or type(actor.trunk) is not nn.Identity:
+    if not isinstance(actor, DeterministicActor | GaussianActor):
         return None
-    found = _perceptron(actor.body.layers, [actor.mean, actor.log_std])
-    return ActorPasses(found, actor) if found and _are_all([found], actor) else None
+    ends = [actor.mean, actor.log_std] if isinstance(actor, GaussianActor) else [actor.mean]
+    trunk, found = _trunk(actor.trunk), _perceptron(actor.body, ends)
+    if trunk is None or found is None or not _are_all([trunk, found], actor):
+        return None
+    return ActorPasses(trunk, found, actor)
 
 
 def critic_passes(critic: nn.Module) -> CriticPasses | None:
     """The passes of a pair of critics; None where they are not written out."""
-    if type(critic) is not TwinCritic or type(critic.trunk) is not nn.Identity:
+    if not isinstance(critic, TwinCritic):
         return None
     pairs = zip(critic.bodies, critic.values, strict=True)
-    found = _all_of(_perceptron(body.layers, [value]) for body, value in pairs)
-    return CriticPasses(found, critic) if found and _are_all(found, critic) else None
+    trunk, found = _trunk(critic.trunk), _all_of(_perceptron(body, [end]) for body, end in pairs)
+    if trunk is None or found is None or not _are_all([trunk, *found], critic):
+        return None
+    return CriticPasses(trunk, found, critic)
 
 
-def _perceptron(layers: Any, ends: Sequence[nn.Module]) -> Perceptron | None:
-    passes = _all_of(written_out(layer) for layer in (*layers, *ends))
-    return None if passes is None else Perceptron(passes[: -len(ends)], passes[-len(ends) :])
+def _trunk(trunk: nn.Module) -> Chain | None:
+    layers = () if isinstance(trunk, nn.Identity) else trunk.children()
+    passes = _all_of(map(written_out, layers))
+    return None if passes is None else Chain(passes)
+
+
+def _perceptron(body: Any, ends: Sequence[nn.Module]) -> Perceptron | None:
+    if type(body) is not Body:
+        return None
+    inner, outs = _all_of(map(written_out, _in_turn(body))), _all_of(map(written_out, ends))
+    return None if inner is None or outs is None else Perceptron(Chain(inner), outs)
+
+
+def _in_turn(body: Body) -> Iterable[nn.Module]:
+    for layer, norm in zip(body.layers, body.norms, strict=True):
+        yield layer
+        if not isinstance(norm, nn.Identity):
+            yield norm
+        yield nn.ReLU()
 
 
 Kind = TypeVar("Kind")
@@ -140,9 +165,9 @@ def _all_of(found: Iterable[Kind | None]) -> list[Kind] | None:
     return present if len(present) == len(every) else None
 
 
-def _are_all(perceptrons: Sequence[Perceptron], network: nn.Module) -> bool:
+def _are_all(passes: Sequence[Chain | Perceptron], network: nn.Module) -> bool:
     """Whether the passes learn what the network learns, each weight in one place."""
-    learned = sorted(id(p) for one in perceptrons for p in one.learned)
+    learned = sorted(id(p) for one in passes for p in one.learned)
     return learned == sorted(map(id, network.parameters()))
 
 
@@ -150,6 +175,14 @@ def _places(learned: Sequence[nn.Parameter], network: nn.Module) -> list[int]:
     """Where the parameters of a network stand among those that its passes learn."""
     places = {id(parameter): i for i, parameter in enumerate(learned)}
     return [places[id(parameter)] for parameter in network.parameters()]
+
+
+def _summed(backs: Sequence[Back]) -> Tensor:
+    """The gradient by what several networks were given; the first one's is of no further use."""
+    dx = backs[0].dx
+    for other in backs[1:]:
+        dx += other.dx
+    return dx
 
 
 def _rows(features: Tensor) -> Tensor:

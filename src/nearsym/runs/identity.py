@@ -17,6 +17,7 @@ LATER = {
     ("network", "relaxed_rate"): 1.0,
     ("network", "relaxed_decay"): 0.0,
     ("network", "window_heads"): "plain",
+    ("network", "critic_norm"): False,
 }
 """Settings that came later: where they have no effect a digest leaves them out, so that runs which
 were made without them keep their names."""

@@ -1,0 +1,131 @@
+"""Gradients of actors and critics written out: the numbers of autograd in less time.
+
+For heads whose passes are written out (`networks/passes.py`). Agents learn by them where they can;
+their own losses are the slow and obvious version. An encoder of images is left to autograd.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from nearsym.agents.losses import (
+    squashed_normal_sample,
+    truncated_normal_sample,
+    twin_critic_loss,
+)
+from nearsym.networks.actor_critic import ActorCritic, no_penalty
+from nearsym.networks.heads import GaussianActor
+from nearsym.networks.passes import ActorPasses, CriticPasses, actor_passes, critic_passes
+
+
+class OfCritic(NamedTuple):
+    """The critics' loss, their values (critics, batch), and the gradients by their parameters and,
+    where an encoder learns from it, by the features."""
+
+    loss: Tensor
+    q: Tensor
+    gradients: list[Tensor]
+    by_features: Tensor | None
+
+
+class OfActor(NamedTuple):
+    """The actor's loss, what was noted beside it, and the gradients by its parameters."""
+
+    loss: Tensor
+    noted: Tensor
+    gradients: list[Tensor]
+
+
+class ByHand:
+    """Losses and gradients of one actor and its critics."""
+
+    def __init__(self, actor: ActorPasses, critic: CriticPasses, target: CriticPasses):
+        self.actor, self.critic, self.target = actor, critic, target
+
+    def mean(self, features: Tensor) -> Tensor:
+        """The mean of the policy before its tanh."""
+        return self.actor.forward(features)[0][0]
+
+    def mean_and_log_std(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """The same and log σ of a normal policy."""
+        mean, free_log_std = self.actor.forward(features)[0]
+        return mean, free_log_std.clamp(*GaussianActor.LOG_STD_RANGE)
+
+    @torch.no_grad()
+    def of_critic(
+        self, features: Tensor, action: Tensor, target: Tensor, *, wants_features: bool = False
+    ) -> OfCritic:
+        """Σ_i mean (Q_i − target)²."""
+        q, saved = self.critic.forward(features, action)
+        dq = (q - target) * (2 / len(target))
+        found = self.critic.by_weights(saved, dq, wants_features=wants_features)
+        return OfCritic(twin_critic_loss(q, target), q, *found)
+
+    @torch.no_grad()
+    def of_normal_actor(self, features: Tensor, noise: Tensor, temperature: Tensor) -> OfActor:
+        """SAC: mean (α log π(a) − min_i Q_i(a)), a = tanh u, u = μ + σ·noise; notes log π.
+
+        ∂log π/∂u = 2a and ∂log π/∂log σ = −1 beside what u brings.
+        """
+        (mean, free_log_std), saved = self.actor.forward(features)
+        log_std = free_log_std.clamp(*GaussianActor.LOG_STD_RANGE)
+        action, log_prob = squashed_normal_sample(mean, log_std, noise)
+        least, by_action = self._least_value(features, action)
+        loss = (temperature * log_prob - least).mean()
+
+        weight = temperature / len(features)
+        du = 2 * weight * action - by_action * (1 - action.square()) / len(features)
+        by_log_std = du * log_std.exp() * noise - weight
+        by_log_std = by_log_std * (log_std == free_log_std)  # none where it is clamped
+        return OfActor(loss, log_prob, self.actor.backward(saved, du, by_log_std))
+
+    @torch.no_grad()
+    def of_deterministic_actor(
+        self, features: Tensor, noise: Tensor, *, std: float, clip: float, penalty: float
+    ) -> OfActor:
+        """DrQ-v2: mean(−min_i Q_i(a)) + penalty·mean u², a = tanh u + noise; notes mean u².
+
+        The gradient passes straight through the clipping of a.
+        """
+        (u,), saved = self.actor.forward(features)
+        mean = torch.tanh(u)
+        action = truncated_normal_sample(mean, std, noise, clip)
+        least, by_action = self._least_value(features, action)
+        saturation = u.square().mean()
+        loss = penalty * saturation - least.mean()
+
+        du = by_action * (mean.square() - 1) / len(features) + (2 * penalty / u.numel()) * u
+        return OfActor(loss, saturation, self.actor.backward(saved, du))
+
+    def _least_value(self, features: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        """The smaller of the critics' values, and its gradient by the action of each sample."""
+        q, saved = self.critic.forward(features, action)
+        least = q.amin(dim=0)
+        share = (q == least).to(q.dtype)  # critics that agree share the gradient
+        return least, self.critic.by_action(saved, share / share.sum(dim=0))
+
+
+def by_hand(networks: ActorCritic, target_critic: nn.Module) -> ByHand | None:
+    """How heads learn without autograd; None where they need it: for a penalty, a mirror loss,
+    frozen weights, or layers whose passes are not written out.
+
+    >>> from nearsym.groups.catalog import dihedral
+    >>> from nearsym.groups.symmetry import Symmetry
+    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> symmetry = Symmetry(2 * dihedral(1).sign(), dihedral(1).sign())
+    >>> def built(**settings):
+    ...     return build_actor_critic(symmetry, (2,), "sac", NetworkConfig(**settings))
+    >>> exact, taught = built(model="exact"), built(model="mirror")
+    >>> by_hand(exact, exact.critic) is None, by_hand(taught, taught.critic) is None
+    (False, True)
+    """
+    actor, critic = actor_passes(networks.actor), critic_passes(networks.critic)
+    target = critic_passes(target_critic)
+    if actor is None or critic is None or target is None:
+        return None
+    penalties = {networks.actor_penalty, networks.critic_penalty} - {no_penalty}
+    if penalties or networks.mirror_strength > 0:
+        return None
+    weights = (*networks.actor.parameters(), *networks.critic.parameters())
+    return ByHand(actor, critic, target) if all(p.requires_grad for p in weights) else None
