@@ -5,16 +5,29 @@ import copy
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from nearsym.agents.base import Compute
 from nearsym.agents.batch import Batch
+from nearsym.agents.by_hand import by_hand
+from nearsym.agents.drqv2 import DrQV2, DrQV2Config
 from nearsym.agents.losses import squashed_normal_sample, twin_critic_loss
 from nearsym.agents.sac import SAC, SACConfig
-from nearsym.agents.by_hand import by_hand
+from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.symmetry import Symmetry
-from nearsym.layers.passes import GroupPass, PlainPass, ProjectPass
+from nearsym.layers.norm import GroupLayerNorm
+from nearsym.layers.passes import (
+    Back,
+    GroupPass,
+    NormPass,
+    PlainPass,
+    ProjectPass,
+    TanhPass,
+    written_out,
+)
+from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.build import NetworkConfig, build_actor_critic
 
 GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
@@ -30,16 +43,20 @@ def symmetry_of(group: FiniteGroup) -> Symmetry:
 
 def agent_of(group: FiniteGroup, dtype: torch.dtype = torch.float64, **settings) -> SAC:
     torch.manual_seed(0)
-    config = NetworkConfig(hidden=16, waist=None, **settings)
-    networks = build_actor_critic(symmetry_of(group), (3,), "sac", config)
+    config = NetworkConfig(**{"hidden": 16, "waist": None} | settings)
+    networks = shaken(build_actor_critic(symmetry_of(group), (3,), "sac", config), dtype)
+    compute = Compute(torch.device("cpu"), bfloat16=False)
+    generator = torch.Generator().manual_seed(0)
+    return SAC(networks, SACConfig(), compute=compute, generator=generator)
+
+
+def shaken(networks: ActorCritic, dtype: torch.dtype) -> ActorCritic:
     for part in networks.parts.values():
         part.to(dtype)
         with torch.no_grad():
             for parameter in part.parameters():
                 parameter += 0.3 * torch.randn_like(parameter)  # relaxed weights are not equal
-    compute = Compute(torch.device("cpu"), bfloat16=False)
-    generator = torch.Generator().manual_seed(0)
-    return SAC(networks, SACConfig(), compute=compute, generator=generator)
+    return networks
 
 
 def batch_of(size: int = 32) -> Batch:
@@ -51,26 +68,89 @@ def batch_of(size: int = 32) -> Batch:
     return Batch(drawn(size, 3), drawn(size, 3).tanh(), drawn(size), drawn(size), drawn(size, 3))
 
 
-def after(agent: SAC, updates: int) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
+def after(
+    agent: SAC | DrQV2, updates: int, batch: Batch | None = None
+) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
     metrics: dict[str, torch.Tensor] = {}
     for step in range(updates):
-        metrics = agent.update(batch_of(), step=2000 + step)
+        metrics = agent.update(batch_of() if batch is None else batch, step=2000 + step)
     weights = [p for part in agent.networks.parts.values() for p in part.parameters()]
-    return [*weights, *agent.target_critic.parameters(), agent.log_temperature], metrics
+    more = [agent.log_temperature] if isinstance(agent, SAC) else []
+    return [*weights, *agent.target_critic.parameters(), *more], metrics
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 @pytest.mark.parametrize("model", MODELS)
 def test_updates_are_those_of_autograd(model, group):
-    fast, slow = agent_of(group, model=model), agent_of(group, model=model)
+    same(agent_of(group, model=model), agent_of(group, model=model))
+
+
+def same(fast: SAC | DrQV2, slow: SAC | DrQV2, batch: Batch | None = None) -> None:
     assert fast.by_hand is not None
     slow.by_hand = None
-    (found, metrics), (wanted, expected) = after(fast, 3), after(slow, 3)
+    (found, metrics), (wanted, expected) = after(fast, 3, batch), after(slow, 3, batch)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
     assert metrics.keys() == expected.keys()
     for name in metrics:
         torch.testing.assert_close(metrics[name], expected[name], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("settings", [{"waist": 5}, {"critic_norm": True}], ids=str)
+def test_waists_and_norms_learn_as_by_autograd(model, group, settings):
+    same(*(agent_of(group, model=model, **settings) for _ in range(2)))
+
+
+def drqv2_of(shape: tuple[int, ...], symmetry: Symmetry, **settings) -> DrQV2:
+    torch.manual_seed(0)
+    config = NetworkConfig(hidden=16, channels=4, waist=5, **settings)
+    networks = shaken(build_actor_critic(symmetry, shape, "drqv2", config), torch.float64)
+    compute = Compute(torch.device("cpu"), bfloat16=False)
+    generator = torch.Generator().manual_seed(0)
+    learning = DrQV2Config(saturation_penalty=1e-2)
+    return DrQV2(networks, learning, compute=compute, generator=generator)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_drqv2_on_vectors_learns_as_by_autograd(model, group):
+    same(*(drqv2_of((3,), symmetry_of(group), model=model) for _ in range(2)))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("group", GROUPS[:2], ids=str)
+def test_drqv2_on_pixels_learns_as_by_autograd(model, group):
+    """The encoder too, by what the heads hand back to it."""
+    symmetry = Symmetry(ImageAction(group, height=-3, width=-2), symmetry_of(group).action)
+    rng = torch.Generator().manual_seed(0)
+    obs, later = torch.randint(0, 256, (2, 8, 37, 37, 3), dtype=torch.uint8, generator=rng)
+    batch = batch_of(8)._replace(obs=obs, next_obs=later)
+    agents = [drqv2_of((37, 37, 3), symmetry, model=model, critic_norm=True) for _ in range(2)]
+    before = [p.clone() for p in agents[0].networks.encoder.parameters()]
+    same(*agents, batch)
+    moved = zip(before, agents[0].networks.encoder.parameters(), strict=True)
+    assert any(not torch.equal(old, new) for old, new in moved)
+
+
+@pytest.mark.parametrize("layer", [GroupLayerNorm(dihedral(2), 3), nn.Tanh(), nn.ReLU()], ids=repr)
+def test_a_layer_between_others_goes_back_as_autograd_does(layer):
+    layer = layer.double()
+    x = torch.randn(5, 4, 3, dtype=torch.float64, requires_grad=True)
+    dy = torch.randn(5, 4, 3, dtype=torch.float64)
+    wanted = torch.autograd.grad(layer(x), [x, *layer.parameters()], dy)
+
+    def rows(features: torch.Tensor) -> torch.Tensor:
+        return features.transpose(0, 1).reshape(-1, 3)
+
+    passes = written_out(layer)
+    with torch.no_grad():
+        y, saved = passes.forward(rows(x.detach()).clone())
+        back = passes.backward(saved, rows(dy), learns=True, wants_x=True)
+    torch.testing.assert_close(y, rows(layer(x)))
+    for one, other in zip([back.dx, *back.learned], [rows(wanted[0]), *wanted[1:]], strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_a_clamped_deviation_has_no_gradient():
@@ -126,7 +206,7 @@ def test_critics_that_agree_share_the_gradient():
     assert largest_difference(agent) < 1e-8
 
 
-@pytest.mark.parametrize("kind", [PlainPass, GroupPass, ProjectPass])
+@pytest.mark.parametrize("kind", [PlainPass, GroupPass, ProjectPass, NormPass])
 @pytest.mark.parametrize("which", [0, -1])
 def test_a_gradient_that_is_off_by_a_thousandth_is_seen(kind, which, monkeypatch):
     backward = kind.backward
@@ -139,7 +219,15 @@ def test_a_gradient_that_is_off_by_a_thousandth_is_seen(kind, which, monkeypatch
 
     monkeypatch.setattr(kind, "backward", wrong)
     model = "none" if kind is PlainPass else "approx"
-    assert largest_difference(agent_of(dihedral(1), model=model)) > 1e-4
+    assert largest_difference(agent_of(dihedral(1), model=model, waist=5)) > 1e-4
+
+
+def test_a_tanh_that_goes_back_wrongly_is_seen(monkeypatch):
+    def wrong(passes, saved, dy, *, learns, wants_x):
+        return Back(1.001 * dy * (1 - saved**2), [])
+
+    monkeypatch.setattr(TanhPass, "backward", wrong)
+    assert largest_difference(agent_of(dihedral(1), model="approx", waist=5)) > 1e-4
 
 
 def test_a_copied_agent_learns_by_itself():

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from jaxtyping import Int, UInt8
+from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
 
@@ -29,7 +30,7 @@ def shift_images(
     >>> shift_images(row, torch.tensor([[1, 2]]), pad=1).flatten().tolist()
     [2, 3, 3]
     """
-    copy = copy_slices if images.device.type == "cpu" else copy_by_index
+    copy = copy_rows if images.device.type == "cpu" else copy_by_index
     return copy(images, shifts - pad)
 
 
@@ -42,23 +43,19 @@ def copy_by_index(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
     return images[first[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
-def copy_slices(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
-    """The same, image by image: a processor copies whole rows faster than it gathers pixels."""
-    out = torch.empty_like(images)
-    source, target = images.numpy(), out.numpy()
-    for i, (down, right) in enumerate(moves.tolist()):
-        _copy(source[i], target[i], down, right)
-    return out
+def copy_rows(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
+    """The same: a processor copies whole rows faster than it gathers pixels.
 
-
-def _copy(source: np.ndarray, target: np.ndarray, down: int, right: int) -> None:
-    """Copy what both pictures show, then repeat its edges: columns first, whole rows after."""
-    height, width = source.shape[:2]
-    top, bottom = max(0, -down), min(height, height - down)
-    left, end = max(0, -right), min(width, width - right)
-    seen = source[top + down : bottom + down, left + right : end + right]
-    target[top:bottom, left:end] = seen
-    target[top:bottom, :left] = seen[:, :1]
-    target[top:bottom, end:] = seen[:, -1:]
-    target[:top] = target[top]
-    target[bottom:] = target[bottom - 1]
+    Rows that are longer by their repeated ends hold every shifted row as one run of bytes.
+    """
+    source, (down, right) = images.numpy(), moves.numpy().T
+    batch, height, width, channels = source.shape
+    left, end = max(0, -int(right.min())), max(0, int(right.max()))
+    longer = np.empty((batch, height, left + width + end, channels), source.dtype)
+    longer[:, :, left : left + width] = source
+    longer[:, :, :left] = source[:, :, :1]
+    longer[:, :, left + width :] = source[:, :, -1:]
+    runs = sliding_window_view(longer.reshape(batch, height, -1), width * channels, axis=-1)
+    rows = (np.arange(height) + down[:, None]).clip(0, height - 1)
+    shifted = runs[np.arange(batch)[:, None], rows, (right[:, None] + left) * channels]
+    return torch.from_numpy(shifted.reshape(source.shape))

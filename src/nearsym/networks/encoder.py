@@ -59,7 +59,7 @@ class PixelEncoder(nn.Module):
     def forward(
         self, obs: UInt8[Tensor, "batch height width channels"]
     ) -> Float[Tensor, "batch group features"]:
-        x = scaled_pixels(obs, _computed_in(obs.device.type, self.dtype))
+        x = scaled_pixels(obs, self.dtype)
         # The largest activations: in place, and pooled before the ReLU, which commutes with it.
         x = torch.relu_(self.convs[0](x))
         x = self.convs[1](x)
@@ -111,17 +111,8 @@ class VectorEncoder(nn.Module):
 
 
 def scaled_pixels(obs: Tensor, dtype: torch.dtype) -> Tensor:
-    """Bytes to [−½, ½], channel-last in memory, channel-first in shape.
-
-    In this order it is exact in bfloat16 too but for one rounding at the end: x − 127.5 has eight
-    digits.
-    """
-    return obs.permute(0, 3, 1, 2).to(dtype, copy=True).sub_(127.5).mul_(1 / 255)
-
-
-def _computed_in(device: str, dtype: torch.dtype) -> torch.dtype:
-    """What autocast would make of a number of this type: to start with it saves a copy."""
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else dtype
+    """Bytes to [−½, ½], channel-last in memory, channel-first in shape."""
+    return obs.permute(0, 3, 1, 2).to(dtype, copy=True).mul_(1 / 255).sub_(0.5)
 
 
 def check_size(size: int, *, exact: bool) -> None:

@@ -86,16 +86,17 @@ class CriticPasses:
     def by_weights(self, saved: Any, dq: Tensor, *, wants_features: bool = False) -> OfWeights:
         """The gradients by all parameters of the critics, and by the features."""
         saved_by_trunk, inner = saved
-        waisted = bool(self.trunk.passes)
-        backs = self._backs(inner, dq, learns=True, wants_x=waisted or wants_features)
-        by_x = None
-        if waisted or wants_features:  # without the action, which stands last
-            by_x = _summed(backs)[:, : -self.lift_action.features].contiguous()
-        before = self.trunk.backward(saved_by_trunk, by_x, learns=True, wants_x=wants_features)
-        found = [*before.learned, *chain(*(back.learned for back in backs))]
+        wants_x = wants_features or bool(self.trunk.passes)
+        backs = self._backs(inner, dq, learns=True, wants_x=wants_x)
+        found = [gradient for back in backs for gradient in back.learned]
         by_features = None
-        if wants_features:
-            by_features = before.dx.view(-1, dq.shape[1], before.dx.shape[-1]).transpose(0, 1)
+        if wants_x:
+            by_x = _summed(backs)[:, : -self.lift_action.features]  # the action stands last
+            before = self.trunk.backward(
+                saved_by_trunk, by_x.contiguous(), learns=True, wants_x=wants_features
+            )
+            found = before.learned + found
+            by_features = _of_rows(before.dx, dq.shape[1]) if wants_features else None
         return OfWeights([found[i] for i in self.places], by_features)
 
     def by_action(self, saved: Any, dq: Tensor) -> Tensor:
@@ -188,3 +189,8 @@ def _summed(backs: Sequence[Back]) -> Tensor:
 def _rows(features: Tensor) -> Tensor:
     """Features (batch, |G|, channels) as rows (|G|·batch, channels)."""
     return features.transpose(0, 1).reshape(-1, features.shape[-1])
+
+
+def _of_rows(rows: Tensor, batch: int) -> Tensor:
+    """The inverse."""
+    return rows.view(-1, batch, rows.shape[-1]).transpose(0, 1)

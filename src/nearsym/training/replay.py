@@ -196,30 +196,24 @@ class Replay:
 
     def _stacks(self, slots: np.ndarray) -> np.ndarray:
         """The stacked observations at `slots`, a fresh array of shape (batch, *obs_shape)."""
-        out = np.empty((len(slots), *self.obs_shape), self.layout["obs"].base)
-        flat = out.reshape(len(slots), -1)
+        frames = self._frames(self._sampler.frames(slots))  # (batch, stack, numbers of a frame)
         if self.frame_stack == 1:
-            self._copy_plain(slots, flat)
-        else:
-            self._copy_stacked(slots, flat)
-        return out
+            return frames.reshape(-1, *self.obs_shape)
+        stacks = np.empty((len(slots), math.prod(self.obs_shape)), frames.dtype)
+        for k in range(self.frame_stack):
+            for c in range(self._channels):
+                stacks[:, self._plane(k, c)] = frames[:, k, c :: self._channels]
+        return stacks.reshape(-1, *self.obs_shape)
 
-    def _copy_plain(self, slots: np.ndarray, out: np.ndarray) -> None:
+    def _frames(self, slots: np.ndarray) -> np.ndarray:
+        """The frames of slots in any arrangement."""
         numbers, rows = np.divmod(slots, self._log.length)
+        field = self.layout["obs"]
+        out = np.empty((*slots.shape, *field.shape), field.base)
         for number in np.unique(numbers):
-            here = np.flatnonzero(numbers == number)
+            here = numbers == number
             out[here] = self._log.segments[int(number)]["obs"][rows[here]]
-
-    def _copy_stacked(self, slots: np.ndarray, out: np.ndarray) -> None:
-        channels = self._channels
-        planes = [[self._plane(k, c) for c in range(channels)] for k in range(self.frame_stack)]
-        numbers, rows = np.divmod(self._sampler.frames(slots), self._log.length)
-        fields = {number: records["obs"] for number, records in self._log.segments.items()}
-        for target, number, row in zip(out, numbers.tolist(), rows.tolist(), strict=True):
-            for k in range(self.frame_stack):
-                frame = fields[number[k]][row[k]]
-                for c in range(channels):
-                    target[planes[k][c]] = frame[c::channels]
+        return out
 
     # ------------------------------------------------------------------ checkpoints
 
