@@ -55,6 +55,23 @@ def test_relaxed_weights_are_drawn_together(make_agent):
         assert torch.allclose(new - mean, 0.75 * (old - mean), atol=1e-6)
 
 
+def test_a_hold_on_relaxed_weights_fades(make_agent, make_batch):
+    held = make_agent("sac", network={"model": "approx", "relaxed_hold": 3.0})
+    weights = [w for part in held.networks.parts.values() for w in relaxed_parameters(part)]
+    for n in range(1, 7):
+        held.update(make_batch(seed=n), step=n)
+        together = all(torch.allclose(w, w.mean(-1, keepdim=True), atol=1e-7) for w in weights)
+        assert together == (n <= 3)  # the share 3/n is 1 until then
+    with torch.no_grad():
+        for weight in weights:
+            weight[..., 0] += 1.0
+    before = [w.clone() for w in weights]
+    held.end_update()
+    for old, new in zip(before, weights, strict=True):
+        mean = old.mean(-1, keepdim=True)
+        assert torch.allclose(new - mean, 0.5 * (old - mean), atol=1e-6)  # 1 − 3/6
+
+
 def test_noise_has_type_and_shape(dtype):
     x = torch.zeros(4, 3, dtype=dtype)
     noise = normal_like(x, torch.Generator().manual_seed(0))

@@ -49,6 +49,13 @@ class Agent(Protocol):
         """One gradient step at this agent step; returns named scalars."""
         ...
 
+    def _drawn_by(self, part: str) -> Tensor:
+        """The share of their distance to their mean that relaxed weights lose in this update."""
+        optimiser, networks = self.optimisers[part], self.networks
+        assert optimiser is not None
+        fading = networks.relaxed_hold / optimiser.count.clamp(min=1)
+        return fading.clamp(networks.relaxed_decay, 1.0)
+
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""
         ...
@@ -176,8 +183,9 @@ class Learner(Generic[Config]):
             name: adam(config.learning_rate, module, networks.relaxed_rate)
             for name, module in networks.parts.items()
         }
-        decays = networks.parts.values() if networks.relaxed_decay else ()
-        self._drawn_together = [w for module in decays for w in relaxed_parameters(module)]
+        held = networks.relaxed_decay > 0 or networks.relaxed_hold > 0
+        parts = networks.parts.items() if held else ()
+        self._drawn_together = [(name, w) for name, p in parts for w in relaxed_parameters(p)]
 
     def taken(self, batch: Batch) -> Batch:
         """A batch where this learner computes, its samples moved if the model learns so and its
@@ -260,10 +268,17 @@ class Learner(Generic[Config]):
         """Move the target critic a fraction `target_tau` towards the critic, relaxed weights that
         are to stay together towards their means, and the average of all weights."""
         torch._foreach_lerp_(self._followers, self._followed, self.config.target_tau)
-        for w in self._drawn_together:
-            w.lerp_(w.mean(-1, keepdim=True), self.networks.relaxed_decay)
+        for part, w in self._drawn_together:
+            w.lerp_(w.mean(-1, keepdim=True), self._drawn_by(part).to(w.dtype))
         if self.averaged is not None:
             self.averaged.follow()
+
+    def _drawn_by(self, part: str) -> Tensor:
+        """The share of their distance to their mean that relaxed weights lose in this update."""
+        optimiser, networks = self.optimisers[part], self.networks
+        assert optimiser is not None
+        fading = networks.relaxed_hold / optimiser.count.clamp(min=1)
+        return fading.clamp(networks.relaxed_decay, 1.0)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""

@@ -34,7 +34,7 @@ def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> di
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
     usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
-    usual |= {"spread_strength": 0.0, "relaxed_rate": 1.0, "relaxed_decay": 0.0}
+    usual |= {"spread_strength": 0.0, "relaxed_rate": 1.0, "relaxed_decay": 0.0, "relaxed_hold": 0.0}
     for name, value in usual.items():  # a file has them for every model
         if network.get(name) == value:
             del network[name]

@@ -75,6 +75,9 @@ class NetworkConfig:
     """Learning rate of relaxed weights, relative to that of all others."""
     relaxed_decay: float = 0.0
     """Share of the distance to their mean that relaxed weights lose in an update."""
+    relaxed_hold: float = 0.0
+    """The same as a share of relaxed_hold / n in the n-th update: a hold that fades. The few
+    episodes at the start are never symmetric, even where the world is."""
     mirror_strength: float = 1.0
     """Weight of the loss that pulls π(gs) to gπ(s), for the model mirror."""
     rpp_actor: tuple[float, float] = (1e-6, 1e-6)
@@ -158,6 +161,7 @@ def _bundled(
         mirror_strength=config.mirror_strength if config.model == "mirror" else 0.0,
         relaxed_rate=config.relaxed_rate,
         relaxed_decay=config.relaxed_decay,
+        relaxed_hold=config.relaxed_hold,
     )
 
 

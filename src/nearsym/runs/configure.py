@@ -92,7 +92,7 @@ def _changed(task: Any) -> list[str]:
 def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
     """Refuse what would otherwise be ignored without a word."""
     model, steerable = config.network.model, config.network.layers == "steerable"
-    for name in ("filters", "relax", "spread_strength", "relaxed_rate", "relaxed_decay"):
+    for name in ("filters", "relax", "spread_strength", "relaxed_rate", "relaxed_decay", "relaxed_hold"):
         if name in given and model != "approx":
             raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
     for name, owner in (("mirror_strength", "mirror"), ("sit_readout", "sit")):
