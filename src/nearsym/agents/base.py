@@ -49,13 +49,6 @@ class Agent(Protocol):
         """One gradient step at this agent step; returns named scalars."""
         ...
 
-    def _drawn_by(self, part: str) -> Tensor:
-        """The share of their distance to their mean that relaxed weights lose in this update."""
-        optimiser, networks = self.optimisers[part], self.networks
-        assert optimiser is not None
-        fading = networks.relaxed_hold / optimiser.count.clamp(min=1)
-        return fading.clamp(networks.relaxed_decay, 1.0)
-
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""
         ...

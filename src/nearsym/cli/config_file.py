@@ -7,6 +7,7 @@ from typing import Any
 from nearsym.cli.values import read_values
 from nearsym.errors import UsageError, did_you_mean
 from nearsym.groups import saved
+from nearsym.networks.build import OF_ONE_MODEL, NetworkConfig
 from nearsym.runs.config import RunConfig
 from nearsym.runs.folders_0_1 import upgraded
 
@@ -33,9 +34,7 @@ def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> di
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
     network = dict(asked.pop("network", {}))
-    usual = {"filters": 1, "relax": "input", "sit_readout": "broken", "mirror_strength": 1.0}
-    usual |= {"spread_strength": 0.0, "relaxed_rate": 1.0, "relaxed_decay": 0.0, "relaxed_hold": 0.0}
-    for name, value in usual.items():  # a file has them for every model
-        if network.get(name) == value:
+    for name in OF_ONE_MODEL:  # a file has them for every model
+        if network.get(name) == getattr(NetworkConfig, name):
             del network[name]
     return asked | {"model": network.pop("model", None), "network": network}

@@ -30,6 +30,19 @@ SIT_READOUTS = ("broken", "equivariant")
 WINDOW_HEADS = ("plain", "conv")
 
 
+OF_ONE_MODEL = {
+    "filters": "approx",
+    "relax": "approx",
+    "spread_strength": "approx",
+    "relaxed_rate": "approx",
+    "relaxed_decay": "approx",
+    "relaxed_hold": "approx",
+    "mirror_strength": "mirror",
+    "sit_readout": "sit",
+}
+"""Settings that have an effect on one model alone."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
     """Sizes are those of the model `none`; symmetric models divide widths by √|G|, which keeps

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError, shown
+from nearsym.networks.build import OF_ONE_MODEL
 from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values
@@ -92,10 +93,7 @@ def _changed(task: Any) -> list[str]:
 def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> None:
     """Refuse what would otherwise be ignored without a word."""
     model, steerable = config.network.model, config.network.layers == "steerable"
-    for name in ("filters", "relax", "spread_strength", "relaxed_rate", "relaxed_decay", "relaxed_hold"):
-        if name in given and model != "approx":
-            raise UsageError(f"`{name}` belongs to the model approx, not to {model}.")
-    for name, owner in (("mirror_strength", "mirror"), ("sit_readout", "sit")):
+    for name, owner in OF_ONE_MODEL.items():
         if name in given and model != owner:
             raise UsageError(f"`{name}` belongs to the model {owner}, not to {model}.")
     if steerable and model in PLAIN:
