@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from nearsym.agents.adam import Adam, minimise
+from nearsym.agents.adam import Adam, Apart, minimise
 
 
 def network(seed=0, dtype=torch.float32):
@@ -96,7 +96,7 @@ def test_several_optimisers_share_one_pass():
 
 def test_some_parameters_may_learn_slower():
     fast, slow = (torch.ones(3, requires_grad=True) for _ in range(2))
-    optimiser = Adam([fast, slow], learning_rate=0.1, slower=[slow], slower_by=0.5)
+    optimiser = Adam([fast, slow], learning_rate=0.1, apart=Apart([slow], rate=0.5))
     for _ in range(3):
         minimise((fast * fast).sum() + (slow * slow).sum(), optimiser)
     alone = torch.ones(3, requires_grad=True)

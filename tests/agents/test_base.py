@@ -1,5 +1,8 @@
 """The steps every update is made of."""
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -55,21 +58,33 @@ def test_relaxed_weights_are_drawn_together(make_agent):
         assert torch.allclose(new - mean, 0.75 * (old - mean), atol=1e-6)
 
 
-def test_a_hold_on_relaxed_weights_fades(make_agent, make_batch):
-    held = make_agent("sac", network={"model": "approx", "relaxed_hold": 3.0})
-    weights = [w for part in held.networks.parts.values() for w in relaxed_parameters(part)]
-    for n in range(1, 7):
-        held.update(make_batch(seed=n), step=n)
-        together = all(torch.allclose(w, w.mean(-1, keepdim=True), atol=1e-7) for w in weights)
-        assert together == (n <= 3)  # the share 3/n is 1 until then
-    with torch.no_grad():
-        for weight in weights:
-            weight[..., 0] += 1.0
-    before = [w.clone() for w in weights]
-    held.end_update()
-    for old, new in zip(before, weights, strict=True):
-        mean = old.mean(-1, keepdim=True)
-        assert torch.allclose(new - mean, 0.5 * (old - mean), atol=1e-6)  # 1 − 3/6
+def test_relaxed_weights_begin_to_learn_later(make_agent, make_batch):
+    exact = make_agent("sac", network={"model": "exact"})
+    later = make_agent("sac", network={"model": "approx", "relaxed_from": 3})
+    relaxed = [w for part in later.networks.parts.values() for w in relaxed_parameters(part)]
+    for n in range(1, 6):
+        for agent in (exact, later):
+            agent.update(make_batch(seed=n), step=n)
+        assert all((w == 1).all() for w in relaxed) == (n <= 3)
+        obs = make_batch(seed=0).obs.numpy()
+        assert np.allclose(exact.policy(obs), later.policy(obs), atol=1e-7) == (n <= 3)
+
+
+def test_when_relaxed_weights_begin_is_remembered(make_agent, make_batch):
+    whole, first, second = (
+        make_agent("sac", network={"model": "approx", "relaxed_from": 3}) for _ in range(3)
+    )
+    for n in range(6):
+        whole.update(make_batch(seed=n), step=n)
+        if n < 2:
+            first.update(make_batch(seed=n), step=n)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    for n in range(2, 6):
+        second.update(make_batch(seed=n), step=n)
+    for one, other in zip(
+        whole.networks.actor.parameters(), second.networks.actor.parameters(), strict=True
+    ):
+        assert torch.equal(one, other)
 
 
 def test_noise_has_type_and_shape(dtype):

@@ -1,13 +1,29 @@
 """Adam (Kingma and Ba 2015) over some parameters, as one fused call."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
+
+
+class Apart(NamedTuple):
+    """Parameters that learn otherwise than the rest: with a share of the rate, from a step on.
+
+    >>> Apart([torch.ones(1)], rate=0.1).begin
+    0
+    """
+
+    parameters: Sequence[Tensor] = ()
+    rate: float = 1.0
+    begin: int = 0
+
+
+ALIKE = Apart()
+"""All parameters learn in the same way."""
 
 
 class Adam:
@@ -26,16 +42,19 @@ class Adam:
         parameters: Iterable[Tensor],
         learning_rate: float,
         *,
-        slower: Iterable[Tensor] = (),
-        slower_by: float = 1.0,
+        apart: Apart = ALIKE,
     ):
         self.parameters = list(parameters)
-        apart = {id(p) for p in slower} if slower_by != 1.0 else set()
-        rates = [learning_rate * (slower_by if id(p) in apart else 1.0) for p in self.parameters]
+        others = {id(p) for p in apart.parameters}
+        ways = [
+            (learning_rate * apart.rate, apart.begin) if id(p) in others else (learning_rate, 0)
+            for p in self.parameters
+        ]
         # Which parameters share a call: almost always all of them.
         self.calls = {
-            r: [i for i, own in enumerate(rates) if own == r] for r in dict.fromkeys(rates)
+            way: [i for i, own in enumerate(ways) if own == way] for way in dict.fromkeys(ways)
         }
+        self.steps = 0  # as `count`, which may lie on another device
         device = self.parameters[0].device
         self.count = torch.zeros((), device=device)
         self.means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
@@ -48,9 +67,10 @@ class Adam:
         if all(g is None for g in gradients):
             return
         self.count += 1
-        for rate, members in self.calls.items():
+        self.steps += 1
+        for (rate, begin), members in self.calls.items():
             present = [rows[i] for i in members if gradients[i] is not None]
-            if present:
+            if present and self.steps > begin:
                 self._call(rate, present)
 
     def _call(self, rate: float, rows: list[Any]) -> None:
@@ -89,6 +109,7 @@ class Adam:
             self.count.copy_(moments["step"])
             self.means[i].copy_(moments["exp_avg"])
             self.squares[i].copy_(moments["exp_avg_sq"])
+        self.steps = int(self.count)
 
 
 def _laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:

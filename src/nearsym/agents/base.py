@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nearsym.agents.adam import Adam, gradients_of, minimise
+from nearsym.agents.adam import Adam, Apart, gradients_of, minimise
 from nearsym.agents.average import AveragedNetworks
 from nearsym.agents.batch import Batch
 from nearsym.agents.by_hand import by_hand
@@ -88,13 +88,16 @@ class Compute:
             return encoder(obs).float()
 
 
-def adam(learning_rate: float, module: nn.Module, relaxed_rate: float = 1.0) -> Adam | None:
+def adam(
+    learning_rate: float, module: nn.Module, relaxed_rate: float = 1.0, relaxed_from: int = 0
+) -> Adam | None:
     """Adam over the parameters of a module, or None where there are none to learn; relaxed weights
-    may have a rate of their own."""
-    parameters, relaxed = list(module.parameters()), relaxed_parameters(module)
+    may have a rate and a beginning of their own."""
+    parameters = list(module.parameters())
     if not parameters:
         return None
-    return Adam(parameters, learning_rate, slower=relaxed, slower_by=relaxed_rate)
+    apart = Apart(relaxed_parameters(module), relaxed_rate, relaxed_from)
+    return Adam(parameters, learning_rate, apart=apart)
 
 
 def check_fits(name: str, module: nn.Module, saved: dict[str, Tensor]) -> None:
@@ -173,12 +176,11 @@ class Learner(Generic[Config]):
         rate = config.policy_average
         self.averaged = AveragedNetworks(networks.parts, rate) if rate else None
         self.optimisers = {
-            name: adam(config.learning_rate, module, networks.relaxed_rate)
-            for name, module in networks.parts.items()
+            name: adam(config.learning_rate, part, networks.relaxed_rate, networks.relaxed_from)
+            for name, part in networks.parts.items()
         }
-        held = networks.relaxed_decay > 0 or networks.relaxed_hold > 0
-        parts = networks.parts.items() if held else ()
-        self._drawn_together = [(name, w) for name, p in parts for w in relaxed_parameters(p)]
+        decays = networks.parts.values() if networks.relaxed_decay else ()
+        self._drawn_together = [w for module in decays for w in relaxed_parameters(module)]
 
     def taken(self, batch: Batch) -> Batch:
         """A batch where this learner computes, its samples moved if the model learns so and its
@@ -261,17 +263,10 @@ class Learner(Generic[Config]):
         """Move the target critic a fraction `target_tau` towards the critic, relaxed weights that
         are to stay together towards their means, and the average of all weights."""
         torch._foreach_lerp_(self._followers, self._followed, self.config.target_tau)
-        for part, w in self._drawn_together:
-            w.lerp_(w.mean(-1, keepdim=True), self._drawn_by(part).to(w.dtype))
+        for w in self._drawn_together:
+            w.lerp_(w.mean(-1, keepdim=True), self.networks.relaxed_decay)
         if self.averaged is not None:
             self.averaged.follow()
-
-    def _drawn_by(self, part: str) -> Tensor:
-        """The share of their distance to their mean that relaxed weights lose in this update."""
-        optimiser, networks = self.optimisers[part], self.networks
-        assert optimiser is not None
-        fading = networks.relaxed_hold / optimiser.count.clamp(min=1)
-        return fading.clamp(networks.relaxed_decay, 1.0)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimisers and random state: tensors and plain data only."""

@@ -37,8 +37,8 @@ class ActorCritic:
     """Learning rate of relaxed weights, relative to that of all others."""
     relaxed_decay: float = 0.0
     """Share of the distance to their mean that relaxed weights lose in an update."""
-    relaxed_hold: float = 0.0
-    """The same in the n-th update, times n: a hold that fades as more has been seen."""
+    relaxed_from: int = 0
+    """Updates before relaxed weights begin to learn; until then the networks are exact."""
 
     @property
     def normaliser(self) -> Normaliser | None:

@@ -36,7 +36,7 @@ OF_ONE_MODEL = {
     "spread_strength": "approx",
     "relaxed_rate": "approx",
     "relaxed_decay": "approx",
-    "relaxed_hold": "approx",
+    "relaxed_from": "approx",
     "mirror_strength": "mirror",
     "sit_readout": "sit",
 }
@@ -88,8 +88,8 @@ class NetworkConfig:
     """Learning rate of relaxed weights, relative to that of all others."""
     relaxed_decay: float = 0.0
     """Share of the distance to their mean that relaxed weights lose in an update."""
-    relaxed_hold: float = 0.0
-    """The same as a share of relaxed_hold / n in the n-th update: a hold that fades. The few
+    relaxed_from: int = 0
+    """Updates before relaxed weights begin to learn; until then the model is exact. The few
     episodes at the start are never symmetric, even where the world is."""
     mirror_strength: float = 1.0
     """Weight of the loss that pulls π(gs) to gπ(s), for the model mirror."""
@@ -174,7 +174,7 @@ def _bundled(
         mirror_strength=config.mirror_strength if config.model == "mirror" else 0.0,
         relaxed_rate=config.relaxed_rate,
         relaxed_decay=config.relaxed_decay,
-        relaxed_hold=config.relaxed_hold,
+        relaxed_from=config.relaxed_from,
     )
 
 

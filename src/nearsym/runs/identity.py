@@ -16,7 +16,7 @@ LATER = {
     ("algorithm", "policy_average"): 0.0,
     ("network", "relaxed_rate"): 1.0,
     ("network", "relaxed_decay"): 0.0,
-    ("network", "relaxed_hold"): 0.0,
+    ("network", "relaxed_from"): 0,
     ("network", "window_heads"): "plain",
     ("network", "critic_norm"): False,
 }

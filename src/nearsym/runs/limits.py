@@ -37,7 +37,7 @@ LIMITS: dict[str, dict[str, tuple[float, float]]] = {
         "spread_strength": (0.0, 1e6),
         "relaxed_rate": (0.0, 100.0),
         "relaxed_decay": (0.0, 1.0),
-        "relaxed_hold": (0.0, 1e6),
+        "relaxed_from": (0, 10**9),
         "mirror_strength": (0.0, 1e6),
         "rpp_actor": (0.0, 1e6),
         "rpp_critic": (0.0, 1e6),
