@@ -34,8 +34,8 @@ COLUMNS = ("task", "agent", "model", "seed", "steps", "return", "steps_per_secon
 SB3 = ("Stable-Baselines3", "")
 AGENTS = (SB3, ("nearsym", "none"), ("nearsym", "approx"), ("nearsym", "exact"))
 SEEDS = range(20, 25)
-"""Not those of earlier runs, which are in beside-sb3-tried.csv: 0 to 2 to choose settings, 10 to 12
-in a first comparison."""
+"""Not those of earlier runs, which are in beside-sb3-tried.csv: 0 to 5 to look for
+better settings, 10 to 12 in a first comparison."""
 EPISODES = 10
 FIRST_START = 1_000_000
 Row = dict[str, Any]
