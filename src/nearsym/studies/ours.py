@@ -30,6 +30,15 @@ TREATMENTS: list[dict[str, Any]] = [
 lost in every update; a penalty on their spread."""
 
 
+def later(updates: int) -> dict[str, Any]:
+    """Relaxed weights that begin to learn after so many updates: exact until then."""
+    return {"model": "approx", "network.relaxed_from": updates}
+
+
+LATER_ON_CRAFT, LATER = later(1000), later(5000)
+"""A quarter of what a run of the craft has, and a third of what one of ball in cup has."""
+
+
 def regret_study(scale: str) -> Study:
     """What choosing one model for all worlds costs."""
     craft = grids_of({"craft": TILTS}, 10, model=ALL_BUT_SIT, **VECTORS, preset="laptop")
@@ -71,11 +80,13 @@ def stay_put_study(scale: str) -> Study:
         grids += grids_of({"craft": TILTS[:1]}, 2, **TREATMENTS[0], **VECTORS, **SMOKE)
     elif scale == "laptop":
         craft = {"craft": [TILTS[0], TILTS[-2]]}
-        cup = {CUP: ["original", "reflect_action"]}
-        grids = _treated(craft, {**VECTORS, "preset": scale})
-        grids += _treated(cup, {**VECTORS, "preset": scale, "frames": SHORT})
+        cup, reacher = ({task: ["original", "reflect_action"]} for task in (CUP, REACHER))
+        here: dict[str, Any] = {**VECTORS, "preset": scale}
+        grids = _treated(craft, here, [LATER_ON_CRAFT, *TREATMENTS])
+        grids += _treated(reacher, here, [LATER])
+        grids += _treated(cup, {**here, "frames": SHORT}, [LATER, *TREATMENTS])
     else:
-        grids = _treated(TABLE_1, {**PIXELS, "preset": scale})
+        grids = _treated(TABLE_1, {**PIXELS, "preset": scale}, [LATER, *TREATMENTS])
     return Study(
         name="stay-put",
         title="Relaxed weights that are held together",
@@ -87,7 +98,9 @@ def stay_put_study(scale: str) -> Study:
     )
 
 
-def _treated(worlds: dict[str, list[str]], axes: dict[str, Any]) -> tuple[Grid, ...]:
+def _treated(
+    worlds: dict[str, list[str]], axes: dict[str, Any], treatments: list[dict[str, Any]]
+) -> tuple[Grid, ...]:
     """Both symmetric models as they are, and approx with each of the treatments."""
     plain = grids_of(worlds, 5, model=["exact", "approx"], **axes)
-    return sum((grids_of(worlds, 5, **held, **axes) for held in TREATMENTS), plain)
+    return sum((grids_of(worlds, 5, **held, **axes) for held in treatments), plain)
