@@ -67,7 +67,7 @@ def test_the_layer_takes_the_short_way_and_is_the_same(filters, monkeypatch):
 
 
 def test_when_it_saves():
-    """Not for single windows, few channels, few neighbours or many scales, nor in half precision."""
+    """Not for single windows, few channels, some neighbours only, four scales or half precision."""
 
     def saves(scales, channels, many, neighbours=2, dtype=torch.float32):
         kernels = torch.zeros(1, 2 * neighbours + 1, channels, channels)
