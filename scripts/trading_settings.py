@@ -24,7 +24,7 @@ from nearsym.tasks.trading.split import PAPER_SPLIT
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "trading.md", DOCS / "results" / "trading-settings.csv"
-BLOCK = re.compile(r"(<!-- table: settings -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- settings -->\n).*?(<!-- end -->)", re.DOTALL)
 FIELDS = ("settings", "model", "seed", "frames", "value")
 
 
