@@ -1,10 +1,11 @@
-"""Fill the tables and figures of docs/evidence.md from docs/results/*.jsonl.
+"""Fill the tables and figures of docs/evidence.md and docs/trading.md from docs/results/*.jsonl.
 
-    python scripts/evidence.py                              what the page shows, from what is there
+    python scripts/evidence.py                              what the pages show, from what is there
     python scripts/evidence.py keep NAME results.jsonl      first put results of a study there,
                                                             beside those that NAME has already
 
-Results are kept with five digits and the ε that audits have measured.
+Results are kept with five digits and the ε that audits have measured, and portfolios without their
+days.
 """
 
 import re
@@ -16,15 +17,17 @@ from typing import Any
 from nearsym.studies.charts.all import charts_of
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import draw_charts
+from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.results import RunResult, read_results, write_results
-from nearsym.studies.selection import unique
+from nearsym.studies.selection import TRADING, unique
 from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.verdicts import verdicts
 from nearsym.tasks.control.domains import DOMAINS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = DOCS / "evidence.md"
+PAGE, TRADES = DOCS / "evidence.md", DOCS / "trading.md"
+DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
 """Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
@@ -46,6 +49,11 @@ def filled(page: str, results: list[RunResult]) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
 
 
+def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
+    """What a page is about: trading has its own."""
+    return [run for run in results if (run.task == TRADING) == (page == TRADES)]
+
+
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
     """The results of the craft, or those of the control tasks."""
     return [run for run in results if (run.task in DOMAINS) == (which == "control")]
@@ -60,7 +68,12 @@ def keep(name: str, source: Path) -> None:
 
 
 def _rounded(run: RunResult) -> RunResult:
-    return replace(run, returns=_short(run.returns), relaxed=_short(run.relaxed))
+    details = {name: value for name, value in run.details.items() if name not in DAYS}
+    if "null" in details:
+        rows = details["null"].items()
+        details["null"] = {n: {k: v for k, v in row.items() if k != "band"} for n, row in rows}
+    fields = {"returns": run.returns, "relaxed": run.relaxed, "details": details}
+    return replace(run, **{name: _short(value) for name, value in fields.items()})
 
 
 def _short(value: Any) -> Any:
@@ -76,7 +89,9 @@ def main(words: list[str]) -> None:
         _, name, source = words
         keep(name, Path(source))
     results = kept_results()
-    PAGE.write_text(filled(PAGE.read_text("utf-8"), results), "utf-8")
+    for page in (PAGE, TRADES):
+        page.write_text(filled(page.read_text("utf-8"), of_page(page, results)), "utf-8")
+    results = of_page(PAGE, results)
     for name, which in FIGURES.items():
         charts = charts_of(chosen(results, which), [name])
         draw_charts(charts).savefig(DOCS / "images" / f"evidence-{name}.png", dpi=150)

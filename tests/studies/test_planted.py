@@ -86,3 +86,11 @@ def test_the_study_is_what_was_asked_for():
         "excess",
         "weights",
     )
+
+
+def test_its_settings_are_its_own_whatever_a_preset_says():
+    """The known results of this study stay what they are when a preset changes."""
+    config = builtin_study("planted", "laptop").cells()[0].config()
+    assert (config.algorithm.learning_rate, config.algorithm.policy_average) == (1e-3, 0.002)
+    assert (config.training.update_every, config.training.discount) == (8, 0.0)
+    assert (config.network.hidden, config.network.window_features) == (48, 64)

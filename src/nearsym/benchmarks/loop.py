@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.wrappers import TimeLimit
 
 from nearsym.agents.base import Agent
-from nearsym.benchmarks.timing import interleaved
+from nearsym.benchmarks.timing import Clock, interleaved
 from nearsym.runs.build import build_agent, build_replay
 from nearsym.runs.config import RunConfig
 from nearsym.training.evaluate import rollouts
@@ -44,7 +44,7 @@ class LoopTimes:
         return (learned + evaluated * self.played) / self.frames
 
     @classmethod
-    def of(cls, config: RunConfig, quick: bool) -> "LoopTimes":
+    def of(cls, config: RunConfig, quick: bool, clock: Clock = time.perf_counter) -> "LoopTimes":
         """Measured in this process, with the threads that torch has now."""
         agent, worlds = _made(config)
         step, update = _parts(config, agent, worlds[0])
@@ -53,9 +53,9 @@ class LoopTimes:
             "update": update,
             "play": partial(_play, agent, worlds[1:]),
         }
-        seconds = interleaved(parts, rounds=1 if quick else 5, warmup=1)
+        seconds = interleaved(parts, rounds=1 if quick else 5, warmup=1, clock=clock)
         played = statistics.median(seconds["play"]) / (PLAYED * len(worlds[1:]))
-        stepped = _median(step, 10 if quick else 100)
+        stepped = _median(step, 10 if quick else 100, clock)
         return cls(config, frames, stepped, statistics.median(seconds["update"]), played)
 
 
@@ -96,10 +96,10 @@ def _parts(
     return step, update
 
 
-def _median(run: Callable[[], Any], times: int) -> float:
+def _median(run: Callable[[], Any], times: int, clock: Clock) -> float:
     seconds = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = clock()
         run()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
     return statistics.median(seconds)

@@ -35,12 +35,16 @@ def rows(*, threads: int, quick: bool = False) -> list[dict[str, Any]]:
 
 
 def _learning(quick: bool) -> list[dict[str, Any]]:
-    """Updates a second on the embedded data, and a run's time as a share of a quarter hour."""
+    """Updates a second on the embedded data, and a run's time as a share of a quarter hour.
+
+    In processor time: there is one thread, and a neighbour's work is not this one's.
+    """
     keep_freed_memory()
     found, runs = [], []
     for model, symmetry in MODELS:
         task = find_task("trading", symmetry=symmetry)
-        times = LoopTimes.of(preset_config("laptop", task, "sac", model), quick)
+        config = preset_config("laptop", task, "sac", model)
+        times = LoopTimes.of(config, quick, time.process_time)
         label = model if model == "none" else f"{model} {symmetry}"
         found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))
         training = times.config.training

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nearsym.layers import toeplitz
 from nearsym.layers.checks import check_relaxation, check_whole
 from nearsym.layers.free import FreeLinear
 from nearsym.layers.relaxation import start_equal
@@ -25,6 +26,7 @@ from nearsym.layers.time_axis import (
     check_window,
     draw_,
     known_length,
+    times,
 )
 
 SCALES = (0.8, 0.98, 1.2)
@@ -190,14 +192,21 @@ class ScaleConv1d(nn.Module):
         """In memory (scale, channels, time, batch): mixing is one product, the temporal kernels are
         one matrix for each channel, and the next layer finds its input without a copy."""
         batch, count, channels, length = x.shape
-        signal = x.permute(1, 2, 3, 0).flatten(2).flatten(0, 1)  # (scale·in, time·batch)
-        z = self.mixing(self.filters[..., :channels]).flatten(0, 1) @ signal
-        z = z.view(-1, length, batch)  # (l·scale·out, time, batch)
+        z = self._mixed(x.permute(1, 2, 3, 0).flatten(2), self.filters[..., :channels])
+        z = z.reshape(-1, length, batch)  # (l·scale·out, time, batch)
         if constant is not None:
             mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
             z = z + (mixing.flatten(0, 1) @ constant.t()).unsqueeze(1)
         y = self._over_time(self.bands(x).transpose(1, 2), z).unflatten(0, (count, -1))
         return y.permute(3, 0, 1, 2)  # from (scale, out, new_time, batch)
+
+    def _mixed(
+        self, signal: Float[Tensor, "scale channels many"], filters: Tensor
+    ) -> Float[Tensor, "filters_scale_out many"]:
+        """Σ_m A_l(m − i) v[l, m] x[m]."""
+        if toeplitz.saves(signal, filters):
+            return toeplitz.multiply(signal, filters, self.relaxed_scale).flatten(0, 2)
+        return times(self.mixing(filters).flatten(0, 1), signal.flatten(0, 1))
 
     def _over_time(self, bands: Tensor, z: Tensor) -> Float[Tensor, "scale_out new_time batch"]:
         """Σ_l of the products of each channel, and the bias: of one filter in a single call."""
@@ -230,7 +239,7 @@ class ScaleConv1d(nn.Module):
         mixing = self.mixing().unflatten(1, (self.stretch.count, -1))
         mixing = mixing.permute(2, 0, 1, 3).flatten(1, 2)  # (out, l·i, scale·in)
         kernels = torch.bmm(seen, mixing).transpose(0, 1)  # (time, out, scale·in)
-        y = torch.bmm(kernels, x.permute(3, 1, 2, 0).flatten(1, 2)).sum(0).t()
+        y = times(kernels, x.permute(3, 1, 2, 0).flatten(1, 2)).sum(0).t()
         return y if self.bias is None else y + self.bias * (over_time.sum() * over_scale.sum())
 
     def mixing(

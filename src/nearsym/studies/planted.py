@@ -37,10 +37,17 @@ VISIBLE: dict[str, Any] = {
     "cash": 1e8,
     "cost": 0.0,
     "training.discount": 0.0,
-    "algorithm.learning_rate": 3e-4,
+    "training.update_every": 8,
+    "training.eval_every": 5000,
+    "algorithm.learning_rate": 1e-3,
+    "algorithm.temperature": 0.05,
+    "algorithm.policy_average": 0.002,
+    "network.hidden": 48,
+    "network.window_features": 64,
 }
 """Settings with which a signal can be found at all: tomorrow is all that an order is about, and
-cash and orders are so large that whole shares and limits do not matter."""
+cash and orders are so large that whole shares and limits do not matter. Nine parts in ten of a
+reward are noise, which critics with more weights, or with more updates for each day, remember."""
 
 
 def planted_study(scale: str, seeds: Callable[[int], range]) -> Study:
