@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from nearsym.agents.base import Compute, adam, normal_like
+from nearsym.agents.adam import adam
+from nearsym.agents.base import Compute, normal_like
 from nearsym.errors import UsageError
 from nearsym.layers.relaxation import relaxed_parameters
 

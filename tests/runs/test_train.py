@@ -174,10 +174,10 @@ def test_a_bad_observation_stops_an_evaluation_by_name(small, tmp_path):
 
 
 def test_a_bad_loss_stops_the_run_by_name(small, tmp_path, monkeypatch):
-    from nearsym.agents import sac_by_hand
+    from nearsym.agents import by_hand
 
     monkeypatch.setattr(
-        sac_by_hand, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan
+        by_hand, "twin_critic_loss", lambda q, target: (q - target).mean() * math.nan
     )
     with pytest.raises(DivergedError, match="critic/loss is not finite"):
         start_run(small(), tmp_path / "run")

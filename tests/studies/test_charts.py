@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,14 @@ def test_weights_of_first_layers():
     assert [line.name for line in encoder.lines] == ["e", "mirror_x"]
     assert encoder.lines[1].y == pytest.approx((0.99, 0.79))
     assert encoder.lines[1].each[2] == pytest.approx((0.98, 0.78))
+
+
+def test_weights_of_a_treatment_are_not_shown_as_those_of_approx():
+    usual = relaxed(None, 0.2, seeds=1)
+    others = [replace(run, model="exact", relaxed={}) for run in usual]
+    held = {"settings": {"network.relaxed_from": 5000}}
+    treated = [replace(run, **held) for run in relaxed(None, 0.0, seeds=3)]
+    assert weights(usual + others + treated) == weights(usual + others)
 
 
 def test_weights_of_worlds_with_different_seeds():

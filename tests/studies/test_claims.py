@@ -12,6 +12,7 @@ from nearsym.studies.claims import computed
 from nearsym.studies.claims.claim import Question, chances
 from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, REACHER, TASKS, VARIANTS
 from nearsym.studies.claims.judge import CLAIMS, claim_ids, judge
+from nearsym.studies.claims.ours import treatment
 from nearsym.studies.paper import TABLE_1
 from nearsym.studies.statistics import STUDENT, Measured, mean_over_seeds
 from study_results import made
@@ -298,6 +299,20 @@ def test_part_of_the_runs_can_refute_but_not_reproduce():
         assert found.verdict == expected
         assert len(found.questions) == 2
         assert "acrobot-swingup original: exact − none, area under the curve" in found.missing
+
+
+@pytest.mark.parametrize("variant", [None, "tilt=75"])
+def test_a_treatment_needs_a_symmetric_and_a_modified_world(variant):
+    runs = [run for run in n3("reproduced") if run.variant == variant]
+    (found,) = judge(runs, ["N3"])
+    assert found.verdict == "undecided"
+    other = "modified" if variant is None else "symmetric"
+    assert any(f"in a {other} world" in missing for missing in found.missing)
+
+
+def test_later_starts_are_one_way_whatever_their_number():
+    runs = [made("approx", 0, 1.0, settings={"network.relaxed_from": n}) for n in (1000, 5000)]
+    assert {treatment(run) for run in runs} == {"relaxed_from"}
 
 
 def test_pixels_only():

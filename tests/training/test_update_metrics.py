@@ -64,7 +64,7 @@ def test_collecting_reads_nothing():
 )
 def test_an_update_waits_for_nothing(agent, obs, model, unchecked, monkeypatch):
     """On the ways that an accelerator takes."""
-    monkeypatch.setattr("nearsym.agents.augment.copy_slices", copy_by_index)
+    monkeypatch.setattr("nearsym.agents.augment.copy_rows", copy_by_index)
     monkeypatch.setattr("nearsym.networks.moves.one_by_one", all_at_once)
     sizes = {"hidden": 8, "channels": 4}
     config = configure("craft", preset="smoke", agent=agent, obs=obs, model=model, network=sizes)

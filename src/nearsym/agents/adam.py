@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from nearsym.layers.relaxation import relaxed_parameters
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
@@ -110,6 +112,18 @@ class Adam:
             self.means[i].copy_(moments["exp_avg"])
             self.squares[i].copy_(moments["exp_avg_sq"])
         self.steps = int(self.count)
+
+
+def adam(
+    learning_rate: float, module: nn.Module, relaxed_rate: float = 1.0, relaxed_from: int = 0
+) -> Adam | None:
+    """Adam over the parameters of a module, or None where there are none to learn; relaxed weights
+    may have a rate and a beginning of their own."""
+    parameters = list(module.parameters())
+    if not parameters:
+        return None
+    apart = Apart(relaxed_parameters(module), relaxed_rate, relaxed_from)
+    return Adam(parameters, learning_rate, apart=apart)
 
 
 def _laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:

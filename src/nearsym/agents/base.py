@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nearsym.agents.adam import Adam, Apart, gradients_of, minimise
+from nearsym.agents.adam import adam, gradients_of, minimise
 from nearsym.agents.average import AveragedNetworks
 from nearsym.agents.batch import Batch
 from nearsym.agents.by_hand import by_hand
@@ -86,18 +86,6 @@ class Compute:
             return encoder(obs)
         with torch.autocast(self.device.type, dtype=torch.bfloat16):
             return encoder(obs).float()
-
-
-def adam(
-    learning_rate: float, module: nn.Module, relaxed_rate: float = 1.0, relaxed_from: int = 0
-) -> Adam | None:
-    """Adam over the parameters of a module, or None where there are none to learn; relaxed weights
-    may have a rate and a beginning of their own."""
-    parameters = list(module.parameters())
-    if not parameters:
-        return None
-    apart = Apart(relaxed_parameters(module), relaxed_rate, relaxed_from)
-    return Adam(parameters, learning_rate, apart=apart)
 
 
 def check_fits(name: str, module: nn.Module, saved: dict[str, Tensor]) -> None:

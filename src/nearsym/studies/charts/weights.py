@@ -17,8 +17,9 @@ PARTS = ("encoder", "actor", "critic")
 def weights(results: list[RunResult]) -> list[Chart]:
     """For each task the first relaxed layer of each part of the networks, an element a line."""
     found: dict[tuple[str, Scale], dict[World, list[RunResult]]] = {}
-    for world, runs in by_world(run for run in results if run.relaxed and run.elements).items():
-        approx = by_arm(plain(runs)).get("approx", [])
+    for world, runs in by_world(results).items():
+        usual = by_arm(plain(runs)).get("approx", [])  # of all models, so that no treatment is
+        approx = [run for run in usual if run.relaxed and run.elements]
         if approx:
             found.setdefault((world.task, world.scale), {})[world] = approx
     return [chart for (task, scale), worlds in found.items() for chart in _of(task, scale, worlds)]

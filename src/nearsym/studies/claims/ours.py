@@ -72,23 +72,30 @@ def _stay_put(e: Evidence) -> None:
         if name
     }
     for way in treated:
+        asked = set()
         for world, runs in e.worlds.items():
             usual = plain([run for run in runs if treatment(run) is None])
-            _ask_of_treatment(e, str(world), way, runs, usual, world.variant is None)
+            even = world.variant is None
+            if _ask_of_treatment(e, str(world), way, runs, usual, even):
+                asked.add(even)
+        kinds = {True: "a symmetric world", False: "a modified world"}
+        e.missing += [f"approx, {way}, in {kinds[kind]}" for kind in kinds if kind not in asked]
     if not treated:
         e.missing.append("approx with and without a treatment of its relaxed weights")
 
 
 def _ask_of_treatment(
     e: Evidence, where: str, way: str, runs: list[RunResult], usual: list[RunResult], even: bool
-) -> None:
-    """Not below exact where the world is symmetric, not below plain approx elsewhere."""
+) -> bool:
+    """Not below exact where the world is symmetric, not below plain approx elsewhere; whether there
+    is something to compare."""
     changed = by_seed((run for run in runs if treatment(run) == way), at_end)
     rival = "exact" if even else "approx"
     other = by_seed((run for run in usual if run.model == rival), at_end)
     if changed and other:
         margin = MARGIN * max(abs(sum(v.values()) / len(v)) for v in (changed, other))
         e.ask(where, f"approx, {way} − {rival}", changed, other, -margin, way=way)
+    return bool(changed and other)
 
 
 def treatment(run: RunResult) -> str | None:
