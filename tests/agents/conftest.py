@@ -11,7 +11,8 @@ from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import sign, trivial_of
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 MIRROR = dihedral(1)
 STATE = Symmetry(sign(MIRROR) + trivial_of(MIRROR), 2 * sign(MIRROR))

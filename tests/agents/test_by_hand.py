@@ -28,7 +28,8 @@ from nearsym.layers.passes import (
     written_out,
 )
 from nearsym.networks.actor_critic import ActorCritic
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
 MODELS = ["none", "exact", "approx", "augment"]

@@ -15,7 +15,8 @@ from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import sign
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.training.replay import Replay
 
 STEPS, RANDOM_STEPS, EPISODE = 240, 60, 2

@@ -10,7 +10,8 @@ from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import plane_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.relaxation import relaxed_weights
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 D4 = dihedral(4)
 VECTORS = Symmetry(2 * plane_of(D4), plane_of(D4))

@@ -21,7 +21,8 @@ from nearsym.audits import (
 from nearsym.audits.policies import acting_in
 from nearsym.errors import UsageError
 from nearsym.groups.declared import Declared
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.policy import MeanPolicy
 
 

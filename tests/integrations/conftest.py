@@ -14,7 +14,8 @@ from nearsym.groups.representation import plane_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.integrations.onnx import export_policy
 from nearsym.networks.actor_critic import ActorCritic
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 GROUP = dihedral(2)
 DAYS, FEATURES = 9, 4

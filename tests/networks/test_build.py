@@ -10,7 +10,8 @@ from nearsym.groups.catalog import cyclic, dihedral, trivial
 from nearsym.groups.representation import from_matrices, plane_of, sign, trivial_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.residual_path import residual_penalties
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.kit import make_kit
 
 MIRROR = dihedral(1)

@@ -15,7 +15,8 @@ from nearsym.groups.action import Invariant
 from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.relaxation import relaxed_weights
 from nearsym.networks.actor_critic import ActorCritic
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 TASKS = ("acrobot-swingup", "cartpole-swingup", "ball_in_cup-catch", "reacher-hard")
 SIZE = 53  # a map of 3×3 is left at the end: positions have to be undone too

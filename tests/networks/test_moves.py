@@ -6,7 +6,8 @@ import torch
 
 from nearsym.errors import UsageError
 from nearsym.groups import ImageAction, Symmetry, TimeSymmetry, dihedral
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.moves import RandomMoves, all_at_once, one_by_one
 
 SQUARE = dihedral(4)

@@ -10,7 +10,8 @@ from nearsym.groups.catalog import cyclic, dihedral, trivial
 from nearsym.groups.representation import from_matrices, plane_of, regular, sign, trivial_of
 from nearsym.groups.symmetry import Symmetry
 from nearsym.measures.equivariance import equivariance_error
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.encoder import FARTHEST, VectorEncoder
 from nearsym.networks.normalise import LONGEST, USUAL, Normaliser, blocks
 

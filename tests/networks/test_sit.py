@@ -8,7 +8,8 @@ from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.representation import plane_of
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.sit import SIDE, SiTEncoder, cut
 
 WIDTH = 64

@@ -10,7 +10,8 @@ import torch
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.layers.relaxation import relaxed_weights
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.window import window_encoder
 
 DAYS, FEATURES = 60, 3

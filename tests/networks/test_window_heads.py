@@ -6,7 +6,8 @@ import torch
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import TimeSymmetry
 from nearsym.layers.relaxation import relaxed_weights
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 DAYS, FEATURES, ACTIONS = 60, 3, 2
 SIZES = {"hidden": 8, "window_features": 6, "waist": None, "actor_depth": 0, "critic_depth": 1}

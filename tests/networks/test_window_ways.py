@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from nearsym.groups.symmetry import TimeSymmetry
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 
 DAYS, FEATURES, ACTIONS, BATCH = 9, 20, 5, 32
 

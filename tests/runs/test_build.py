@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nearsym.errors import UsageError
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.build import build_agent, network_symmetry, resolve_precision, seeds_of
 from nearsym.runs.configure import configure
 from nearsym.tasks.registry import find_task

@@ -15,7 +15,7 @@ from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.kit import MODELS
 from nearsym.runs.config import RunConfig, from_plain, to_plain, with_settings, with_values
 from nearsym.runs.presets import PRESETS, preset_config

@@ -11,7 +11,7 @@ import nearsym
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError, check_range, shown
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.build import build_agent
 from nearsym.runs.config import from_plain, to_plain
 from nearsym.runs.configure import configure

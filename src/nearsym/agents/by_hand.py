@@ -112,7 +112,8 @@ def by_hand(networks: ActorCritic, target_critic: nn.Module) -> ByHand | None:
 
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.groups.symmetry import Symmetry
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> symmetry = Symmetry(2 * dihedral(1).sign(), dihedral(1).sign())
     >>> def built(**settings):
     ...     return build_actor_critic(symmetry, (2,), "sac", NetworkConfig(**settings))

@@ -61,7 +61,8 @@ class DrQV2(Learner[DrQV2Config]):
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.groups.representation import sign
     >>> from nearsym.groups.symmetry import Symmetry
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> mirror = dihedral(1)
     >>> symmetry = Symmetry(2 * sign(mirror), sign(mirror))
     >>> sizes = NetworkConfig(model="exact", channels=4, hidden=16)

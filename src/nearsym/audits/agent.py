@@ -28,7 +28,8 @@ class AgentAudit:
     """Errors per element, the spread of relaxed weights, and the gap of the learned values.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> symmetry, free = MirrorPendulum.symmetry, NetworkConfig(model="none", hidden=16, waist=8)
     >>> networks = build_actor_critic(symmetry, (3,), "sac", free)
     >>> found = audit_agent(networks, np.eye(3, dtype=np.float32), symmetry)
@@ -76,7 +77,8 @@ def audit_agent(
     reward that the critics count as 1.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> symmetry, size = MirrorPendulum.symmetry, NetworkConfig(channels=8, hidden=16, waist=8)
     >>> networks = build_actor_critic(symmetry, (3,), "sac", size)
     >>> obs = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)

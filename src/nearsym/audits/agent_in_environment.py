@@ -29,7 +29,8 @@ class RunAudit:
     Shown, it is a table; `plot(path)` draws where the environment's symmetry is broken.
 
     >>> from nearsym.audits.pendulum import MirrorPendulum
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> env, size = MirrorPendulum(wind=0.2), NetworkConfig(channels=8, hidden=16, waist=8)
     >>> networks = build_actor_critic(env.symmetry, (3,), "sac", size)
     >>> found = audit_agent_in(env, networks, lambda obs: np.zeros(1), discount=0.9, samples=100)
@@ -102,7 +103,8 @@ def audit_agent_in(
 
     >>> import torch
     >>> from nearsym.audits.pendulum import MirrorPendulum
-    >>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+    >>> from nearsym.networks.build import build_actor_critic
+    >>> from nearsym.networks.config import NetworkConfig
     >>> from nearsym.networks.policy import MeanPolicy
     >>> env, size = MirrorPendulum(), NetworkConfig(channels=8, hidden=16, waist=8)
     >>> networks = build_actor_critic(env.symmetry, (3,), "sac", size)

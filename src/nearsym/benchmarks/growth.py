@@ -16,7 +16,8 @@ from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import regular, trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.networks.actor_critic import ActorCritic
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.build import build_agent
 from nearsym.runs.configure import configure
 from nearsym.runs.plot import write_figure

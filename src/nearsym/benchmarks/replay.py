@@ -21,7 +21,8 @@ from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.build import resolve_precision
 from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.checkpoint import CheckpointStore

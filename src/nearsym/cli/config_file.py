@@ -7,7 +7,7 @@ from typing import Any
 from nearsym.cli.values import read_values
 from nearsym.errors import UsageError, did_you_mean
 from nearsym.groups import saved
-from nearsym.networks.build import OF_ONE_MODEL, NetworkConfig
+from nearsym.networks.config import OF_ONE_MODEL, NetworkConfig
 from nearsym.runs.config import RunConfig
 from nearsym.runs.folders_0_1 import upgraded
 

@@ -137,7 +137,7 @@ def _other_options(words: Sequence[str]) -> list[type]:
     matters where the task does not stand first; importing them takes a second."""
     if not words or not words[0].startswith("-"):
         return []
-    from nearsym.networks.build import NetworkConfig
+    from nearsym.networks.config import NetworkConfig
     from nearsym.runs.config import ALGORITHMS
     from nearsym.tasks.registry import find_task, list_tasks
     from nearsym.training.config import TrainingConfig

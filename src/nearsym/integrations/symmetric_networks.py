@@ -12,7 +12,8 @@ from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.representation import Representation
 from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.init import orthogonal_
-from nearsym.networks.build import NetworkConfig, build_encoder, build_kit, narrowed
+from nearsym.networks.build import build_encoder, build_kit, narrowed
+from nearsym.networks.config import NetworkConfig
 from nearsym.networks.encoder import VectorEncoder
 from nearsym.networks.heads import projection, trunk
 from nearsym.networks.kit import Kit

@@ -14,8 +14,8 @@ from nearsym.lazy import attach
 
 if TYPE_CHECKING:
     from nearsym.networks.actor_critic import ActorCritic as ActorCritic
-    from nearsym.networks.build import NetworkConfig as NetworkConfig
     from nearsym.networks.build import build_actor_critic as build_actor_critic
+    from nearsym.networks.config import NetworkConfig as NetworkConfig
     from nearsym.networks.encoder import PixelEncoder as PixelEncoder
     from nearsym.networks.encoder import VectorEncoder as VectorEncoder
     from nearsym.networks.heads import DeterministicActor as DeterministicActor
@@ -36,7 +36,7 @@ __getattr__, __dir__, __all__ = attach(
         "GaussianActor": ".heads",
         "Kit": ".kit",
         "MeanPolicy": ".policy",
-        "NetworkConfig": ".build",
+        "NetworkConfig": ".config",
         "Normaliser": ".normalise",
         "PixelEncoder": ".encoder",
         "SiTEncoder": ".sit",

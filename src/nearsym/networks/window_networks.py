@@ -18,7 +18,7 @@ from nearsym.networks.window import GAIN, window_encoder
 from nearsym.networks.window_heads import WINDOW_ACTORS, WindowTwinCritic
 
 if TYPE_CHECKING:
-    from nearsym.networks.build import NetworkConfig
+    from nearsym.networks.config import NetworkConfig
 
 KERNEL = 5
 WIDEST = 4

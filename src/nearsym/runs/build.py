@@ -15,7 +15,8 @@ from nearsym.groups.action import Invariant
 from nearsym.groups.catalog import trivial
 from nearsym.groups.representation import trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry, symmetry_of
-from nearsym.networks.build import NetworkConfig, build_actor_critic
+from nearsym.networks.build import build_actor_critic
+from nearsym.networks.config import NetworkConfig
 from nearsym.protocols import episode_steps
 from nearsym.runs.config import RunConfig
 from nearsym.runs.limits import check_device, check_memory

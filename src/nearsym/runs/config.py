@@ -14,7 +14,7 @@ from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError, check_range, shown, unknown_name
 from nearsym.groups import saved
 from nearsym.groups.symmetry import Symmetry
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.folders_0_1 import upgraded
 from nearsym.runs.limits import LARGEST_SEED, check_device, check_sections, check_threads
 from nearsym.tasks.custom import CustomTask

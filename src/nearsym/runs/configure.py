@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError, shown
-from nearsym.networks.build import OF_ONE_MODEL
+from nearsym.networks.config import OF_ONE_MODEL
 from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
 from nearsym.runs.config import RunConfig, with_settings, with_values

@@ -9,7 +9,7 @@ from typing import Any
 from nearsym.agents.drqv2 import DrQV2Config
 from nearsym.agents.sac import SACConfig
 from nearsym.errors import UsageError, unknown_name
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.config import RunConfig, with_settings
 from nearsym.tasks.task import Task
 from nearsym.training.config import TrainingConfig

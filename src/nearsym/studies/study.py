@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import Any
 
 from nearsym.errors import UsageError, check_range, check_whole, unknown_name
-from nearsym.networks.build import NetworkConfig
+from nearsym.networks.config import NetworkConfig
 from nearsym.runs.config import ALGORITHMS, RunConfig
 from nearsym.runs.configure import configure
 from nearsym.tasks.registry import KINDS, options_of

@@ -9,7 +9,8 @@
 >>> from nearsym.groups.catalog import dihedral
 >>> from nearsym.groups.representation import sign, trivial_of
 >>> from nearsym.groups.symmetry import Symmetry
->>> from nearsym.networks.build import NetworkConfig, build_actor_critic
+>>> from nearsym.networks.build import build_actor_critic
+>>> from nearsym.networks.config import NetworkConfig
 >>> from nearsym.training import CheckpointStore, Replay, RunLog, Trainer, TrainingConfig, rollouts
 
 A pendulum, whose mirror image swings the other way: (cos, sin, speed) and torque.
