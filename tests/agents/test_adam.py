@@ -107,3 +107,13 @@ def test_some_parameters_may_learn_slower():
         reference.step()
     assert torch.allclose(slow, alone, atol=1e-6)
     assert (fast < slow).all()
+
+
+def test_parameters_that_begin_later_take_steps_of_the_usual_size():
+    weight = torch.zeros(1, requires_grad=True)
+    optimiser = Adam([weight], learning_rate=0.1, apart=Apart([weight], begin=50))
+    for _ in range(50):
+        optimiser.step([torch.ones(1)])
+    assert weight.item() == 0
+    optimiser.step([torch.ones(1)])
+    assert weight.item() == pytest.approx(-0.1, rel=1e-3)

@@ -72,8 +72,8 @@ class Adam:
         self.steps += 1
         for (rate, begin), members in self.calls.items():
             present = [rows[i] for i in members if gradients[i] is not None]
-            if present and self.steps > begin:
-                self._call(rate, present)
+            if present:  # moments are there when it begins, so that its first steps are as others
+                self._call(rate if self.steps > begin else 0.0, present)
 
     def _call(self, rate: float, rows: list[Any]) -> None:
         laid = [(p, _laid_out_as(p, g), m, s) for p, g, m, s in rows]

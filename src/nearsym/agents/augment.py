@@ -50,7 +50,7 @@ def copy_rows(images: Tensor, moves: Int[Tensor, "batch 2"]) -> Tensor:
     """
     source, (down, right) = images.numpy(), moves.numpy().T
     batch, height, width, channels = source.shape
-    left, end = max(0, -int(right.min())), max(0, int(right.max()))
+    left, end = -int(right.min(initial=0)), int(right.max(initial=0))
     longer = np.empty((batch, height, left + width + end, channels), source.dtype)
     longer[:, :, left : left + width] = source
     longer[:, :, :left] = source[:, :, :1]

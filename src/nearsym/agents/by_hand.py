@@ -1,7 +1,7 @@
 """Gradients of actors and critics written out: the numbers of autograd in less time.
 
 For heads whose passes are written out (`networks/passes.py`). Agents learn by them where they can;
-their own losses are the slow and obvious version. An encoder of images is left to autograd.
+their own losses are the slow and obvious version. An encoder that learns is left to autograd.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,8 @@ class OfCritic(NamedTuple):
 
 
 class OfActor(NamedTuple):
-    """The actor's loss, what was noted beside it, and the gradients by its parameters."""
+    """The actor's loss, what is noted beside it (log π, or how far actions are saturated), and the
+    gradients by its parameters."""
 
     loss: Tensor
     noted: Tensor

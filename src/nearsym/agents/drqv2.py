@@ -122,10 +122,10 @@ class DrQV2(Learner[DrQV2Config]):
             loss, saturation = self._actor_loss(obs, features, std)
             minimise(loss, self.optimisers["actor"])
         else:
-            shape = features.new_empty(len(features), self.networks.action_size)
+            action = features.new_empty(len(features), self.networks.action_size)
             found = self.by_hand.of_deterministic_actor(
                 features,
-                normal_like(shape, self.generator),
+                normal_like(action, self.generator),
                 std=std,
                 clip=self.config.noise_clip,
                 penalty=self.config.saturation_penalty,

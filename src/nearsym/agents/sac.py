@@ -122,8 +122,8 @@ class SAC(Learner[SACConfig]):
             loss, log_prob = self._actor_loss(obs, features)
             minimise(loss, self.optimisers["actor"])
         else:
-            shape = features.new_empty(len(features), self.networks.action_size)
-            noise = normal_like(shape, self.generator)
+            action = features.new_empty(len(features), self.networks.action_size)
+            noise = normal_like(action, self.generator)
             found = self.by_hand.of_normal_actor(features, noise, self.temperature)
             loss, log_prob = found.loss, found.noted
             self.step("actor", found.gradients)

@@ -36,7 +36,7 @@ def later(updates: int) -> dict[str, Any]:
 
 
 LATER_ON_CRAFT, LATER = later(1000), later(5000)
-"""A quarter of what a run of the craft has, and a third of what one of ball in cup has."""
+"""On the craft, which has some 3,500 updates, and on the control tasks, which have more."""
 
 
 def regret_study(scale: str) -> Study:

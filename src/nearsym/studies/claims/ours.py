@@ -89,7 +89,11 @@ def _ask_of_treatment(
 ) -> bool:
     """Not below exact where the world is symmetric, not below plain approx elsewhere; whether there
     is something to compare."""
-    changed = by_seed((run for run in runs if treatment(run) == way), at_end)
+    treated = [run for run in runs if treatment(run) == way]
+    if len({str(settings_of(run)) for run in treated}) > 1:
+        e.missing.append(f"{where}: one value of {way}")
+        return False
+    changed = by_seed(treated, at_end)
     rival = "exact" if even else "approx"
     other = by_seed((run for run in usual if run.model == rival), at_end)
     if changed and other:
@@ -103,7 +107,7 @@ def treatment(run: RunResult) -> str | None:
     if run.model != "approx":
         return None
     held = {n: v for n, v in settings_of(run).items() if n.startswith(("spread", "relaxed"))}
-    # When relaxed weights begin depends on how long a run is: one way, whatever the number.
+    # When relaxed weights begin may depend on the task: one way, whatever the number.
     told = (n if n == "relaxed_from" else f"{n} {v}" for n, v in sorted(held.items()))
     return ", ".join(told) or None
 
