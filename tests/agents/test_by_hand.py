@@ -11,7 +11,11 @@ from nearsym.agents.base import Compute
 from nearsym.agents.batch import Batch
 from nearsym.agents.by_hand import by_hand
 from nearsym.agents.drqv2 import DrQV2, DrQV2Config
-from nearsym.agents.losses import squashed_normal_sample, twin_critic_loss
+from nearsym.agents.losses import (
+    squashed_normal_sample,
+    truncated_normal_sample,
+    twin_critic_loss,
+)
 from nearsym.agents.sac import SAC, SACConfig
 from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
@@ -106,7 +110,7 @@ def test_waists_and_norms_learn_as_by_autograd(model, group, settings):
 
 def drqv2_of(shape: tuple[int, ...], symmetry: Symmetry, **settings) -> DrQV2:
     torch.manual_seed(0)
-    config = NetworkConfig(hidden=16, channels=4, waist=5, **settings)
+    config = NetworkConfig(**{"hidden": 16, "channels": 4, "waist": 5} | settings)
     networks = shaken(build_actor_critic(symmetry, shape, "drqv2", config), torch.float64)
     compute = Compute(torch.device("cpu"), bfloat16=False)
     generator = torch.Generator().manual_seed(0)
@@ -133,6 +137,38 @@ def test_drqv2_on_pixels_learns_as_by_autograd(model, group):
     same(*agents, batch)
     moved = zip(before, agents[0].networks.encoder.parameters(), strict=True)
     assert any(not torch.equal(old, new) for old, new in moved)
+
+
+@pytest.mark.parametrize("model", ["none", "approx"])
+@pytest.mark.parametrize("waist", [5, None])
+def test_what_drqv2_hands_to_its_encoder_and_actor_is_autograds(model, waist):
+    """Adam forgives a gradient that is too long by a factor; this does not."""
+    group = dihedral(2)
+    symmetry = Symmetry(ImageAction(group, height=-3, width=-2), symmetry_of(group).action)
+    agent = drqv2_of((37, 37, 3), symmetry, model=model, waist=waist)
+    networks, batch = agent.networks, batch_of(8)
+    obs = torch.randint(0, 256, (8, 37, 37, 3), dtype=torch.uint8)
+    weights = list(networks.encoder.parameters())
+
+    features = networks.encoder(obs)
+    found = agent.by_hand.of_critic(features, batch.action, batch.reward, wants_features=True)
+    by_hand = torch.autograd.grad(features, weights, found.by_features)
+    features = networks.encoder(obs)
+    loss = twin_critic_loss(networks.critic(features, batch.action), batch.reward)
+    for one, other in zip(by_hand, torch.autograd.grad(loss, weights), strict=True):
+        torch.testing.assert_close(one, other)
+
+    features, noise = features.detach(), batch.next_obs
+    step = agent.by_hand.of_deterministic_actor(
+        features, noise, std=0.2, clip=agent.config.noise_clip, penalty=1e-2
+    )
+    u = networks.actor(features)
+    action = truncated_normal_sample(torch.tanh(u), 0.2, noise, agent.config.noise_clip)
+    loss = -networks.critic(features, action).amin(dim=0).mean() + 1e-2 * u.square().mean()
+    torch.testing.assert_close(step.loss, loss.detach())
+    wanted = torch.autograd.grad(loss, list(networks.actor.parameters()))
+    for one, other in zip(step.gradients, wanted, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("layer", [GroupLayerNorm(dihedral(2), 3), nn.Tanh(), nn.ReLU()], ids=repr)

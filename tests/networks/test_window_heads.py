@@ -114,6 +114,8 @@ def test_plain_heads_are_an_option(model):
 def test_refusals():
     with pytest.raises(UsageError, match="`waist` belongs to plain heads"):
         networks_of("exact", "T", waist=50)
+    with pytest.raises(UsageError, match="`critic_norm` belongs to plain heads"):
+        networks_of("exact", "T", critic_norm=True)
     with pytest.raises(UsageError, match=r"Unknown `window_heads` 'cnv'\. Did you mean 'conv'"):
         NetworkConfig(window_heads="cnv")
     with pytest.raises(UsageError, match="sit reads pixels"):

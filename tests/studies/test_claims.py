@@ -315,6 +315,15 @@ def test_later_starts_are_one_way_whatever_their_number():
     assert {treatment(run) for run in runs} == {"relaxed_from"}
 
 
+def test_several_starts_in_one_world_are_not_mixed():
+    runs = n3("reproduced")
+    for n in (1000, 5000):
+        at = {"task": "craft", "settings": {"network.relaxed_from": n}}
+        runs += world("reproduced", {"approx": 100}, n, **at)
+    (found,) = judge(runs, ["N3"])
+    assert any(missing.endswith("one value of relaxed_from") for missing in found.missing)
+
+
 def test_pixels_only():
     state = worlds("reproduced", {"none": 50, "exact": 90, "approx": 90}, originals())
     assert judge(state, ["C2"])[0].verdict == "not run"

@@ -34,6 +34,10 @@ def window_networks(
     """Encoder, actor and critic of a symmetric model with hidden layers of so many channels."""
     if config.waist is not None:
         raise UsageError("`waist` belongs to plain heads: use `waist=None`, or `window_heads`.")
+    if config.critic_norm:
+        raise UsageError(
+            "`critic_norm` belongs to plain heads: use `window_heads='plain'` with it."
+        )
     features = config.window_features
     encoder = window_encoder(
         config.model,
