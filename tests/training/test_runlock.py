@@ -27,9 +27,8 @@ import os, sys, time
 from pathlib import Path
 from nearsym.training.runlock import RunLock
 lock = RunLock(Path(sys.argv[1]))
-child = os.fork()
-if child:
-    print(child, flush=True)
+if not os.fork():
+    print(os.getpid(), flush=True)  # the child itself: it has let go by then
 time.sleep(60)
 """
 
