@@ -23,18 +23,19 @@ def script(monkeypatch, tmp_path):
 def test_only_what_is_missing_is_run(script, monkeypatch):
     asked = []
 
-    def learn(task, model, seed):
-        asked.append((task, model, seed))
+    def learn(task, steps, model, seed):
+        asked.append((task, steps, model, seed))
         return (lambda obs: [0.0]), 2.0
 
-    monkeypatch.setattr(script, "TASKS", {"Pendulum-v1": (100, "Pendulum-v1", {})})
-    monkeypatch.setattr(script, "SEEDS", range(2))
+    comparison = script.Comparison("Pendulum-v1", 100, range(2))
+    monkeypatch.setattr(script, "COMPARISONS", (comparison,))
     monkeypatch.setattr(script, "EPISODES", 1)
     monkeypatch.setattr(script, "ours", learn)
     monkeypatch.setattr(script, "theirs", learn)
     script.train([("nearsym", "none")])
     script.train([script.SB3, ("nearsym", "none")])
-    assert asked == [("Pendulum-v1", m, s) for m, s in (("none", 0), ("none", 1), ("", 0), ("", 1))]
+    runs = (("none", 0), ("none", 1), ("", 0), ("", 1))
+    assert asked == [("Pendulum-v1", 100, model, seed) for model, seed in runs]
     first, second = script.table().splitlines()[2:]
     assert first.startswith("| Pendulum-v1 | 100 | Stable-Baselines3 | -")
     assert second.startswith("| Pendulum-v1 | 100 | nearsym, none | -")
@@ -49,7 +50,8 @@ def test_differences_are_of_the_same_seeds(script):
 
 def test_settings_were_chosen_with_other_seeds(script):
     tried = KEPT.with_name("beside-sb3-tried.csv").read_text(encoding="utf-8").splitlines()
-    assert not {line.split(",")[3] for line in tried[1:]} & {str(seed) for seed in script.SEEDS}
+    shown = {str(seed) for comparison in script.COMPARISONS for seed in comparison.seeds}
+    assert not {line.split(",")[3] for line in tried[1:]} & shown
 
 
 def test_the_docs_show_what_was_kept(script, monkeypatch):
@@ -58,8 +60,7 @@ def test_the_docs_show_what_was_kept(script, monkeypatch):
     assert script.table() in page
 
 
-def test_both_play_in_the_same_environment(script, monkeypatch, tmp_path):
-    monkeypatch.setattr(script, "TASKS", {"Swimmer-v5": (1001, "swimmer", {})})
-    policy, seconds = script.ours("Swimmer-v5", "exact", 0)
+def test_both_play_in_the_same_environment(script):
+    policy, seconds = script.ours("Swimmer-v5", 1001, "exact", 0)
     assert seconds > 0
     assert policy(script.gymnasium.make("Swimmer-v5").reset(seed=0)[0]).shape == (2,)

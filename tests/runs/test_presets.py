@@ -63,6 +63,18 @@ def test_sit_has_the_size_of_the_paper_there_and_that_of_the_others_elsewhere():
         assert make(preset, model="sit").task.size == make(preset, model="none").task.size
 
 
+def test_relaxed_weights_begin_later_where_it_was_found_to_help():
+    begins = {
+        (preset, agent, model): make(preset, agent=agent, model=model).network.relaxed_from
+        for preset in PRESETS
+        for agent in ("drqv2", "sac")
+        for model in MODELS
+    }
+    assert {way for way, start in begins.items() if start} == {("laptop", "sac", "approx")}
+    assert begins["laptop", "sac", "approx"] == 5000
+    assert make("laptop", "craft", "sac", "approx").network.relaxed_from == 0
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("agent", ["drqv2", "sac"])
 @pytest.mark.parametrize("model", MODELS)

@@ -315,6 +315,30 @@ def test_later_starts_are_one_way_whatever_their_number():
     assert {treatment(run) for run in runs} == {"relaxed_from"}
 
 
+def test_control_tasks_begin_later_unless_they_say_so():
+    """At the preset laptop; plain approx is then what begins at once."""
+    at = {"task": "reacher-hard", "preset": "laptop", "obs": "state", "agent": "sac"}
+    settings = ({}, {"network.relaxed_from": 0}, {"network.relaxed_from": 100})
+    runs = [made("approx", 0, 1.0, settings=one, **at) for one in settings]
+    assert [treatment(run) for run in runs] == ["relaxed_from", None, "relaxed_from"]
+    assert treatment(made("approx", 0, 1.0, **(at | {"preset": "paper"}))) is None
+    assert treatment(made("approx", 0, 1.0, **(at | {"task": "craft"}))) is None
+
+
+def test_plain_approx_may_say_that_it_begins_at_once():
+    at = {"task": "reacher-hard", "preset": "laptop", "obs": "state", "agent": "sac"}
+    levels = {"exact": 1000, "approx": 1000}
+    at_once = {"settings": {"network.relaxed_from": 0}}
+    runs = []
+    for variant in (None, "reflect_action"):
+        runs += world("reproduced", levels, variant=variant, **at)
+        runs += world("reproduced", {"approx": 500}, variant=variant, **at, **at_once)
+    (found,) = judge(runs, ["N3"])
+    assert found.verdict == "reproduced"
+    asked = {question.what for question in found.questions}
+    assert asked == {"approx, relaxed_from − exact", "approx, relaxed_from − approx"}
+
+
 def test_several_starts_in_one_world_are_not_mixed():
     runs = n3("reproduced")
     for n in (1000, 5000):

@@ -30,13 +30,13 @@ TREATMENTS: list[dict[str, Any]] = [
 lost in every update; a penalty on their spread."""
 
 
-def later(updates: int) -> dict[str, Any]:
+def begins(updates: int) -> dict[str, Any]:
     """Relaxed weights that begin to learn after so many updates: exact until then."""
     return {"model": "approx", "network.relaxed_from": updates}
 
 
-LATER_ON_CRAFT, LATER = later(1000), later(5000)
-"""On the craft, which has some 3,500 updates, and on the control tasks, which have more."""
+AT_ONCE = begins(0)
+"""As in the paper, where the preset begins later."""
 
 
 def regret_study(scale: str) -> Study:
@@ -82,11 +82,12 @@ def stay_put_study(scale: str) -> Study:
         craft = {"craft": [TILTS[0], TILTS[-2]]}
         cup, reacher = ({task: ["original", "reflect_action"]} for task in (CUP, REACHER))
         here: dict[str, Any] = {**VECTORS, "preset": scale}
-        grids = _treated(craft, here, [LATER_ON_CRAFT, *TREATMENTS])
-        grids += _treated(reacher, here, [LATER])
-        grids += _treated(cup, {**here, "frames": SHORT}, [LATER, *TREATMENTS])
+        grids = _treated(craft, here, [begins(1000), *TREATMENTS])
+        grids += _treated(reacher, here, [AT_ONCE])
+        held = [{**treatment, **AT_ONCE} for treatment in TREATMENTS]
+        grids += _treated(cup, {**here, "frames": SHORT}, [AT_ONCE, *held])
     else:
-        grids = _treated(TABLE_1, {**PIXELS, "preset": scale}, [LATER, *TREATMENTS])
+        grids = _treated(TABLE_1, {**PIXELS, "preset": scale}, [begins(5000), *TREATMENTS])
     return Study(
         name="stay-put",
         title="Relaxed weights that are held together",

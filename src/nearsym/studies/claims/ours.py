@@ -1,6 +1,7 @@
 """Our own claims: regret, what the audit predicts, and relaxed weights that stay put."""
 
 import math
+from dataclasses import replace
 
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
@@ -11,8 +12,11 @@ from nearsym.studies.scores import at_end, by_seed
 from nearsym.studies.selection import by_arm, plain, settings_of
 from nearsym.studies.statistics import differences
 from nearsym.studies.sweeps import Sweep, sweeps
+from nearsym.tasks.control.domains import DOMAINS
+from nearsym.tasks.control.task import RELAXED_FROM
 
 MODELS = ("none", "exact", "approx", "rpp")
+START = "relaxed_from"
 
 
 def _smallest_worst(e: Evidence) -> None:
@@ -74,7 +78,7 @@ def _stay_put(e: Evidence) -> None:
     for way in treated:
         asked = set()
         for world, runs in e.worlds.items():
-            usual = plain([run for run in runs if treatment(run) is None])
+            usual = plain([_unlabelled(run) for run in runs if treatment(run) is None])
             even = world.variant is None
             if _ask_of_treatment(e, str(world), way, runs, usual, even):
                 asked.add(even)
@@ -106,10 +110,23 @@ def treatment(run: RunResult) -> str | None:
     """The settings that hold relaxed weights together, as one name; None for plain runs."""
     if run.model != "approx":
         return None
-    held = {n: v for n, v in settings_of(run).items() if n.startswith(("spread", "relaxed"))}
+    settings = {n: v for n, v in settings_of(run).items() if n != START}
+    held = [f"{n} {v}" for n, v in settings.items() if n.startswith(("spread", "relaxed"))]
     # When relaxed weights begin may depend on the task: one way, whatever the number.
-    told = (n if n == "relaxed_from" else f"{n} {v}" for n, v in sorted(held.items()))
-    return ", ".join(told) or None
+    later = [START] if _begins(run) else []
+    return ", ".join(sorted(held + later)) or None
+
+
+def _begins(run: RunResult) -> int:
+    """After how many updates the relaxed weights of a run learn."""
+    late = run.task in DOMAINS and (run.agent, run.preset) == ("sac", "laptop")
+    return int(settings_of(run).get(START, RELAXED_FROM if late else 0))
+
+
+def _unlabelled(run: RunResult) -> RunResult:
+    """Without the setting by which a plain run says that it begins at once."""
+    kept = {name: value for name, value in run.settings.items() if not name.endswith(START)}
+    return replace(run, settings=kept)
 
 
 CLAIMS = [
