@@ -45,6 +45,24 @@ def test_relaxed_weights_learn_at_their_own_rate(make_agent, make_batch):
     assert any(name.endswith("relaxed") and step.abs().max() > 0 for name, step in usual.items())
 
 
+def test_a_learning_rate_that_falls(make_agent, make_batch):
+    """Adam's first step is as long as the rate: at step 50 of 100 towards a tenth, 0.55 of it."""
+
+    def after_one_step(at, **settings):
+        agent = make_agent("drqv2", **settings)
+        before = [p.detach().clone() for p in agent.networks.actor.parameters()]
+        agent.update(make_batch(seed=0), step=at)
+        after = agent.networks.actor.parameters()
+        return [new.detach() - old for old, new in zip(before, after, strict=True)]
+
+    schedule = {"rate_end": 0.1, "rate_steps": 100}
+    noise = {"std_start": 0.2, "std_end": 0.2}  # so that nothing else depends on the step
+    usual = after_one_step(50, **noise)
+    for at, share in ((0, 1.0), (50, 0.55), (100, 0.1), (1000, 0.1)):
+        for step, whole in zip(after_one_step(at, **schedule, **noise), usual, strict=True):
+            assert torch.allclose(step, share * whole, rtol=1e-3, atol=1e-7)
+
+
 def test_relaxed_weights_are_drawn_together(make_agent):
     agent = make_agent("sac", network={"model": "approx", "relaxed_decay": 0.25})
     weights = [w for part in agent.networks.parts.values() for w in relaxed_parameters(part)]

@@ -303,6 +303,8 @@ def test_configs_refuse_a_wrong_tau(config, tau):
 def test_drqv2_refuses_a_schedule_without_length():
     with pytest.raises(ValueError, match="`std_steps` must be at least 1, got 0"):
         DrQV2Config(std_steps=0)
+    with pytest.raises(ValueError, match="`rate_steps` must be at least 1, got 0"):
+        DrQV2Config(rate_steps=0)
 
 
 def test_sac_refuses_a_temperature_without_logarithm():

@@ -56,6 +56,7 @@ class Adam:
         self.calls = {
             way: [i for i, own in enumerate(ways) if own == way] for way in dict.fromkeys(ways)
         }
+        self.share = 1.0  # of the rates; whoever has a schedule sets it before each step
         self.steps = 0  # as `count`, which may lie on another device
         device = self.parameters[0].device
         self.count = torch.zeros((), device=device)
@@ -73,7 +74,7 @@ class Adam:
         for (rate, begin), members in self.calls.items():
             present = [rows[i] for i in members if gradients[i] is not None]
             if present:  # moments are there when it begins, so that its first steps are as others
-                self._call(rate if self.steps > begin else 0.0, present)
+                self._call(rate * self.share if self.steps > begin else 0.0, present)
 
     def _call(self, rate: float, rows: list[Any]) -> None:
         laid = [(p, _laid_out_as(p, g), m, s) for p, g, m, s in rows]

@@ -225,6 +225,12 @@ class Learner(Generic[Config]):
         if optimiser is not None:
             optimiser.step(gradients)
 
+    def slow_down(self, share: float) -> None:
+        """Learn with a share of the learning rate from now on."""
+        for optimiser in self.optimisers.values():
+            if optimiser is not None:
+                optimiser.share = share
+
     def critic_metrics(self, loss: Tensor, q: Tensor) -> dict[str, Tensor]:
         """What is logged of the critic."""
         metrics = {"critic/loss": loss, "critic/q": q.mean()}

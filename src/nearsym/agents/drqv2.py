@@ -24,6 +24,11 @@ class DrQV2Config:
 
     learning_rate: float = 1e-4
     """Adam step size for encoder, actor and critic."""
+    rate_end: float = 1.0
+    """Share of the learning rate that is left at the end of its schedule; 1 keeps it, as the paper
+    does."""
+    rate_steps: int = 100_000
+    """Agent steps over which the learning rate falls."""
     target_tau: float = 0.01
     """Fraction of the critic copied into its target after each update."""
     random_steps: int = 2000
@@ -52,6 +57,8 @@ class DrQV2Config:
             raise UsageError(f"`target_tau` must lie in (0, 1], got {self.target_tau}.")
         if self.std_steps < 1:
             raise UsageError(f"`std_steps` must be at least 1, got {self.std_steps}.")
+        if self.rate_steps < 1:
+            raise UsageError(f"`rate_steps` must be at least 1, got {self.rate_steps}.")
 
 
 class DrQV2(Learner[DrQV2Config]):
@@ -100,7 +107,8 @@ class DrQV2(Learner[DrQV2Config]):
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, then one on the actor."""
         batch = self.taken(batch)
-        std = self.std(step)
+        config, std = self.config, self.std(step)
+        self.slow_down(linear_schedule(1.0, config.rate_end, config.rate_steps, step))
         obs = self._shifted(batch.obs)
         features = self.encode(obs)
         metrics = self.fit_critic(features, batch.action, self._target(batch, std))

@@ -14,6 +14,8 @@ LATER = {
     ("network", "normalise"): False,
     ("", "compile"): False,
     ("algorithm", "policy_average"): 0.0,
+    ("algorithm", "rate_end"): 1.0,
+    ("algorithm", "rate_steps"): 100_000,
     ("network", "relaxed_rate"): 1.0,
     ("network", "relaxed_decay"): 0.0,
     ("network", "relaxed_from"): 0,
@@ -45,7 +47,7 @@ def digest(config: RunConfig) -> str:
     plain = decisive(config)
     for (section, name), without_effect in LATER.items():
         place = plain[section] if section else plain
-        if place[name] == without_effect:
+        if name in place and place[name] == without_effect:
             del place[name]
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -14,6 +14,8 @@ MANY = 10**12
 LIMITS: dict[str, dict[str, tuple[float, float]]] = {
     "algorithm": {
         "learning_rate": (0.0, 10.0),
+        "rate_end": (0.0, 1.0),
+        "rate_steps": (1, MANY),
         "target_tau": (0.0, 1.0),
         "policy_average": (0.0, 1.0),
         "random_steps": (0, MANY),
