@@ -18,7 +18,7 @@ RECORDED: Mapping[Kind, float] = {
     ("laptop", "sac"): 420.0,
     ("laptop", "sac", "craft"): 120.0,
     ("laptop", "sac", "trading"): 150.0,
-    ("laptop", "drqv2"): 54.0,
+    ("laptop", "drqv2"): 110.0,
     ("paper", "sac"): 150.0,
     ("paper", "sac", "trading"): 150.0,
     ("paper", "drqv2"): 4.0,
