@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -312,6 +312,13 @@ def test_settings_from_a_file(tmp_path):
     assert new_run("--config", path)[1] == first
     again = new_run("--config", path, "--seed", 6, "--model", "exact", "--network.hidden", 41)[1]
     assert (again.seed, again.network.model, again.network.hidden) == (6, "exact", 41)
+    assert again.network.relaxed_from == 0  # what approx had is not exact's
+    at_once = replace(first, network=replace(first.network, relaxed_from=0))
+    path.write_text(json.dumps({"config": to_plain(at_once)}))
+    assert new_run("--config", path)[1] == at_once != first
+    path.write_text(json.dumps({"network": {"relaxed_from": 7}}))
+    with pytest.raises(UsageError, match="belongs to the model approx, not to none"):
+        config("reacher-hard", "--config", path, "--model", "none")
     path.write_text(json.dumps({"trainig": {"batch_size": 9}}))
     with pytest.raises(UsageError, match=r"unknown entry 'trainig'. Did you mean 'training'"):
         config("reacher-hard", "--config", path)

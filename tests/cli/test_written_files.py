@@ -50,7 +50,7 @@ def test_a_share_of_a_gpu_is_a_number(share, command):
 def test_options_in_a_file_that_names_no_task_count(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"task": {"data": "a.csv"}}))
-    asked = asked_by_file(str(path), task="trading", trust_task=False)
+    asked = asked_by_file(str(path), task="trading", model=None, trust_task=False)
     assert asked["options"] == {"data": "a.csv"}
     path.write_text(json.dumps({"task": {"kind": "craft", "size": 3}}))
-    assert asked_by_file(str(path), task="trading", trust_task=False)["options"] == {}
+    assert asked_by_file(str(path), task="trading", model=None, trust_task=False)["options"] == {}

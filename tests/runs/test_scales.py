@@ -74,9 +74,21 @@ def test_own_tasks_and_robots_play_averaged_weights(toys):
         assert configure(task, preset="paper").algorithm.policy_average == 0.0
 
 
-@pytest.mark.parametrize("task", ["craft", "cartpole-swingup", "trading"])
-def test_what_was_published_does_not(task):
-    assert follows(configure(task)) == (False, False, False)
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("craft", {}),
+        ("cartpole-swingup", {"obs": "state"}),
+        ("cartpole-swingup", {"preset": "paper"}),
+        ("trading", {}),
+    ],
+)
+def test_what_was_published_does_not(task, options):
+    assert follows(configure(task, **options)) == (False, False, False)
+
+
+def test_from_pixels_the_preset_laptop_scales_rewards_alone():
+    assert follows(configure("cartpole-swingup")) == (True, False, False)
 
 
 def test_nor_does_the_preset_paper(toys):

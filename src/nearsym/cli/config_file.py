@@ -12,8 +12,11 @@ from nearsym.runs.config import RunConfig
 from nearsym.runs.folders_0_1 import upgraded
 
 
-def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> dict[str, Any]:
-    """What a file of settings asks of `configure`; a task that is given replaces its own."""
+def asked_by_file(
+    path: str | None, *, task: str | None, model: str | None, trust_task: bool
+) -> dict[str, Any]:
+    """What a file of settings asks of `configure`; a task or a model that is given replaces its
+    own."""
     if path is None:
         return {"options": {}}
     values = upgraded(read_values(Path(path)))
@@ -33,8 +36,16 @@ def asked_by_file(path: str | None, *, task: str | None, trust_task: bool) -> di
     if task is not None and (name or kind) not in (None, task):
         options = {}  # another task has other options
     asked = values | {"task": name or kind, "options": options}
-    network = dict(asked.pop("network", {}))
-    for name in OF_ONE_MODEL:  # a file has them for every model
-        if network.get(name) == getattr(NetworkConfig, name):
+    return asked | _of_model(dict(asked.get("network", {})), model)
+
+
+def _of_model(network: dict[str, Any], model: str | None) -> dict[str, Any]:
+    """The model, and the settings of a file without those of another one: a file of a run has them
+    for every model, and they may be those of the model that is replaced."""
+    own = network.pop("model", None)
+    for name, owner in OF_ONE_MODEL.items():
+        usual = network.get(name) == getattr(NetworkConfig, name)
+        replaced = model is not None and own == owner
+        if name in network and (model or own) not in (owner, None) and (usual or replaced):
             del network[name]
-    return asked | {"model": network.pop("model", None), "network": network}
+    return {"model": own, "network": network}

@@ -209,7 +209,7 @@ def _asked(args: Train) -> dict[str, Any]:
     """What the options of every task ask of `configure`, on top of what a file asks."""
     from nearsym.cli.config_file import asked_by_file
 
-    asked = asked_by_file(args.config, task=args.task, trust_task=args.trust_task)
+    asked = asked_by_file(args.config, task=args.task, model=args.model, trust_task=args.trust_task)
     for name in OF_RUNS:
         value = getattr(args, name)
         if value != getattr(Train(), name) or name not in asked:
