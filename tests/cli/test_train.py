@@ -313,6 +313,9 @@ def test_settings_from_a_file(tmp_path):
     again = new_run("--config", path, "--seed", 6, "--model", "exact", "--network.hidden", 41)[1]
     assert (again.seed, again.network.model, again.network.hidden) == (6, "exact", 41)
     assert again.network.relaxed_from == 0  # what approx had is not exact's
+    path.write_text(json.dumps({"config": to_plain(again)}))
+    back = new_run("--config", path, "--model", "approx")[1]
+    assert back.network.relaxed_from == first.network.relaxed_from > 0
     at_once = replace(first, network=replace(first.network, relaxed_from=0))
     path.write_text(json.dumps({"config": to_plain(at_once)}))
     assert new_run("--config", path)[1] == at_once != first

@@ -40,12 +40,12 @@ def asked_by_file(
 
 
 def _of_model(network: dict[str, Any], model: str | None) -> dict[str, Any]:
-    """The model, and the settings of a file without those of another one: a file of a run has them
-    for every model, and they may be those of the model that is replaced."""
+    """The model, and the settings of a file without those that say nothing here: a run's file has
+    the settings of every model, and its own may be replaced."""
     own = network.pop("model", None)
     for name, owner in OF_ONE_MODEL.items():
-        usual = network.get(name) == getattr(NetworkConfig, name)
-        replaced = model is not None and own == owner
-        if name in network and (model or own) not in (owner, None) and (usual or replaced):
-            del network[name]
+        idle = own not in (owner, None) and network.get(name) == getattr(NetworkConfig, name)
+        replaced = own == owner and model not in (owner, None)
+        if idle or replaced:
+            network.pop(name, None)
     return {"model": own, "network": network}
