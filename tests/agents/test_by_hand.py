@@ -37,6 +37,8 @@ from nearsym.networks.config import NetworkConfig
 
 GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
 MODELS = ["none", "exact", "approx", "augment"]
+WIDE = {"hidden": 80}
+"""So many channels for each element that no product is turned round."""
 
 
 def symmetry_of(group: FiniteGroup) -> Symmetry:
@@ -103,9 +105,20 @@ def same(fast: SAC | DrQV2, slow: SAC | DrQV2, batch: Batch | None = None) -> No
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("settings", [{"waist": 5}, {"critic_norm": True}], ids=str)
-def test_waists_and_norms_learn_as_by_autograd(model, group, settings):
+@pytest.mark.parametrize("settings", [{"waist": 5}, {"critic_norm": True}, WIDE], ids=str)
+def test_waists_norms_and_wide_layers_learn_as_by_autograd(model, group, settings):
     same(*(agent_of(group, model=model, **settings) for _ in range(2)))
+
+
+def test_what_learned_unwatched_can_be_learned_by_autograd_later():
+    """And saved, loaded and played: nothing that stays is a tensor of inference mode."""
+    agent = agent_of(dihedral(2), model="approx")
+    weights, _ = after(agent, 2)
+    moments = [m for o in agent.optimisers.values() if o is not None for m in o.means]
+    assert not any(tensor.is_inference() for tensor in [*weights, *moments])
+    agent.by_hand = None
+    learned, _ = after(agent, 1)
+    assert all(torch.isfinite(weight).all() for weight in learned)
 
 
 def drqv2_of(shape: tuple[int, ...], symmetry: Symmetry, **settings) -> DrQV2:

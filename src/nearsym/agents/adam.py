@@ -129,8 +129,9 @@ def adam(
 
 def _laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:
     """The fused call walks through memory: a gradient that lies there differently is copied."""
-    same = gradient.stride() == parameter.stride()
-    if same or (gradient.is_contiguous() and parameter.is_contiguous()):
+    if gradient.is_contiguous() and parameter.is_contiguous():
+        return gradient
+    if gradient.stride() == parameter.stride():
         return gradient
     return torch.empty_like(parameter).copy_(gradient)
 

@@ -100,11 +100,14 @@ class SAC(Learner[SACConfig]):
 
     def update(self, batch: Batch, *, step: int) -> dict[str, Tensor]:
         """One gradient step on critic and encoder, one on the actor, one on the temperature."""
-        batch = self.taken(batch)
-        features = self.encode(batch.obs)
-        metrics = self.fit_critic(features, batch.action, self._target(batch))
-        metrics |= self._update_actor(batch.obs, features.detach())
-        self.end_update()
+        # Where all gradients are written out, torch need not watch, which takes time.
+        written_out = self.by_hand is not None and self.optimisers["encoder"] is None
+        with torch.inference_mode(written_out):
+            batch = self.taken(batch)
+            features = self.encode(batch.obs)
+            metrics = self.fit_critic(features, batch.action, self._target(batch))
+            metrics |= self._update_actor(batch.obs, features.detach())
+            self.end_update()
         return metrics
 
     @torch.no_grad()

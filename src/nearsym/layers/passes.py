@@ -72,11 +72,11 @@ class PlainPass:
     """A group-linear layer over the trivial group: y = x ψ + b."""
 
     def __init__(self, layer: GroupLinear):
-        self.layer, self.learned = layer, _learned(layer)
-        self.bias = layer.bias
+        self.learned = _learned(layer)
+        self.filters, self.bias = layer.filters, layer.bias  # a layer looks them up by name
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
-        matrix = self.layer.filters[0]
+        matrix = self.filters[0]
         if self.bias is None:
             return torch.mm(x, matrix), x
         return torch.addmm(self.bias, x, matrix), x
@@ -85,7 +85,7 @@ class PlainPass:
         found = [torch.mm(saved.t(), dy).unsqueeze(0)] if learns else []
         if learns and self.bias is not None:
             found.append(dy.sum(0))
-        return Back(torch.mm(dy, self.layer.filters[0].t()) if wants_x else None, found)
+        return Back(torch.mm(dy, self.filters[0].t()) if wants_x else None, found)
 
 
 class GroupPass:
@@ -95,12 +95,12 @@ class GroupPass:
     def __init__(self, layer: GroupLinear):
         self.layer, self.learned = layer, _learned(layer)
         self.order, self.width = layer.group.order, layer.in_channels
-        self.bias, self.relaxed = layer.bias, layer.relaxed
+        self.filters, self.bias, self.relaxed = layer.filters, layer.bias, layer.relaxed
         self.into, self.outof = layer.transforms()  # constants: looking them up takes time
 
     @property
     def _filters(self) -> Tensor:
-        return self.layer.filters.view(self.order, self.width, -1)
+        return self.filters.view(self.order, self.width, -1)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n = self.order
@@ -132,18 +132,18 @@ class ProjectPass:
 
     def __init__(self, layer: ProjectLinear):
         self.layer, self.learned = layer, _learned(layer)
-        self.relaxed, self.order = layer.relaxed, layer.group.order
+        self.filters, self.relaxed, self.order = layer.filters, layer.relaxed, layer.group.order
         self.average = layer.average()
         self.plain = self.order == 1 and self.relaxed is None
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n, bias = self.order, self.layer.invariant_bias()
-        y = v = torch.mm(x, self.layer.filters[0].t())  # (|G|·batch, size)
+        y = v = torch.mm(x, self.filters[0].t())  # (|G|·batch, size)
         if not self.plain:
             v = v.view(n, -1, v.shape[-1])
             weighted = v if self.relaxed is None else v * self.relaxed.view(n, 1, 1)
             y = torch.mm(weighted.transpose(0, 1).flatten(1), self.average.t())
-        return y if bias is None else y + bias, (x, v)
+        return y if bias is None else y.add_(bias), (x, v)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
         x, v = saved
@@ -155,7 +155,7 @@ class ProjectPass:
             found.append(by_bias if onto is None else torch.mm(onto().t(), by_bias))
         if learns:
             found += by_relaxed
-        return Back(torch.mm(dv, self.layer.filters[0]) if wants_x else None, found)
+        return Back(torch.mm(dv, self.filters[0]) if wants_x else None, found)
 
     def _by_element(self, v: Tensor, dy: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The gradients by A x[g], as rows, and by the relaxed weights."""
@@ -215,7 +215,8 @@ class TanhPass:
 
 
 class ReluPass:
-    """The positive part of every entry, in place: what it is given is of no further use."""
+    """The positive part of every entry. Both passes work in place: what they are given is of no
+    further use."""
 
     def __init__(self) -> None:
         self.learned: list[nn.Parameter] = []
@@ -225,7 +226,9 @@ class ReluPass:
         return y, y
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
-        return Back(torch.ops.aten.threshold_backward(dy, saved, 0) if wants_x else None, [])
+        if not wants_x:
+            return Back(None, [])
+        return Back(torch.ops.aten.threshold_backward.grad_input(dy, saved, 0, grad_input=dy), [])
 
 
 class Chain:
