@@ -4,8 +4,8 @@
     python scripts/evidence.py keep NAME results.jsonl      first put results of a study there,
                                                             beside those that NAME has already
 
-Results are kept with five digits and the ε that audits have measured, and portfolios without their
-days.
+Results are kept with five digits and the ε that audits have measured, portfolios without their
+days, and data by the name of its file.
 """
 
 import re
@@ -69,11 +69,13 @@ def keep(name: str, source: Path) -> None:
 
 def _rounded(run: RunResult) -> RunResult:
     details = {name: value for name, value in run.details.items() if name not in DAYS}
+    settings = {k: v if k != "task.data" else Path(v).name for k, v in run.settings.items()}
     if "null" in details:
         rows = details["null"].items()
         details["null"] = {n: {k: v for k, v in row.items() if k != "band"} for n, row in rows}
     fields = {"returns": run.returns, "relaxed": run.relaxed, "details": details}
-    return replace(run, **{name: _short(value) for name, value in fields.items()})
+    short = {name: _short(value) for name, value in fields.items()}
+    return replace(run, settings=settings, **short)
 
 
 def _short(value: Any) -> Any:

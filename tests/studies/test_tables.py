@@ -1,5 +1,7 @@
 """Tables: their numbers are those of the runs, and nothing in a cell breaks out of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -215,6 +217,15 @@ def test_trading_equals_a_direct_computation():
     assert rows["uniform"]["paper: Sharpe"] == {"value": 0.71, "half": None}
     assert rows["index (^GSPC)"]["paper: return"] == {"value": 7.7, "half": None}
     assert "paper: value" not in rows["none, mean policy"]
+
+
+def test_every_market_has_a_table_of_its_own():
+    """Planted markets have another table; a file is a market by its name."""
+    runs = [portfolio("none", 0, 1.1e6)]
+    runs += [replace(runs[0], variant=name) for name in ("dow", "momentum=0.3", "stretched=1")]
+    tables = {table.name: table.as_json() for table in trading(runs)}
+    assert list(tables) == ["trading", "trading dow"]
+    assert tables["trading"] == tables["trading dow"]
 
 
 def test_results_beside_chance():

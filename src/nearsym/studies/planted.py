@@ -16,7 +16,7 @@ from nearsym.studies.claims.portfolios import figure_of
 from nearsym.studies.luck import beyond, chance
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import TRADING, by_arm, by_scale, unique, variant_of
+from nearsym.studies.selection import TRADING, by_arm, by_scale, is_planted, unique, variant_of
 from nearsym.studies.statistics import Measured, mean_over_seeds
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.studies.tables.table import Cell, Table, tabled
@@ -145,11 +145,7 @@ def _lines(
 
 
 def _of_planted(results: list[RunResult]) -> list[RunResult]:
-    return [
-        run
-        for run in unique(results)
-        if run.task == TRADING and run.variant is not None and run.details.get("metrics")
-    ]
+    return [run for run in unique(results) if is_planted(run) and run.details.get("metrics")]
 
 
 def _markets(results: list[RunResult]) -> dict[tuple[str, float], list[RunResult]]:

@@ -18,6 +18,7 @@ from nearsym.tasks.control.variants import parse_variant as control_variant
 from nearsym.tasks.craft.task import CraftTask
 from nearsym.tasks.craft.variants import parse_variant as craft_variant
 from nearsym.tasks.strength import ORIGINAL
+from nearsym.tasks.trading.planted import STRONGEST
 
 LENGTHS = ("frames", "eval_every", "eval_episodes", "checkpoint_every", "replay")
 """Settings that change no number at a given frame."""
@@ -140,9 +141,21 @@ def symmetry_of(run: RunResult) -> str | None:
     return settings_of(run).get("symmetry") or "T"
 
 
-def is_market(world: World) -> bool:
-    """Whether a world is one of real prices: planted markets are variants."""
-    return world.task == TRADING and world.variant is None
+def is_planted(world: World | RunResult) -> bool:
+    """Whether the signal of a market is planted."""
+    signal = "" if world.variant is None else world.variant.partition("=")[0]
+    return world.task == TRADING and signal in STRONGEST
+
+
+def market_of(world: World) -> str | None:
+    """The name of a world of real prices, None for others: `trading` for the embedded ones.
+
+    >>> market_of(World("trading", "dow", Scale("laptop", None, "sac")))  # a file dow.csv
+    'trading dow'
+    """
+    if world.task != TRADING or is_planted(world):
+        return None
+    return TRADING if world.variant is None else f"{TRADING} {world.variant}"
 
 
 def by_world(results: Iterable[RunResult]) -> dict[World, list[RunResult]]:

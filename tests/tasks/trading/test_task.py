@@ -27,6 +27,20 @@ def test_every_option_reaches_the_environment():
     assert (env.cost, env.initial_cash, env.max_shares) == (0.002, 5e5, 7)
 
 
+@pytest.mark.parametrize(
+    ("data", "variant"),
+    [
+        (None, None),
+        ("embedded", None),
+        ("planted:momentum=0.3", "momentum=0.3"),
+        ("folder/dow.csv.gz", "dow"),
+        ("my prices.parquet", "my prices"),
+    ],
+)
+def test_a_market_goes_by_the_name_of_its_file(data, variant):
+    assert TradingTask(data=data).variant == variant
+
+
 def test_tickers_in_words_are_those_of_a_list():
     assert TradingTask(tickers=["KO", "AAPL"]) == TradingTask(tickers="KO,AAPL")
     with pytest.raises(UsageError, match="Did you mean 'KO'"):

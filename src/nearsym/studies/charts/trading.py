@@ -10,7 +10,7 @@ from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.luck import nulls_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights
-from nearsym.studies.selection import by_arm, by_world, is_market
+from nearsym.studies.selection import by_arm, by_world, market_of
 from nearsym.studies.statistics import Measured, mean_over_seeds
 
 POINTS = 250
@@ -54,15 +54,16 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
     weights day by day, means of the sampled episodes."""
     charts = []
     for world, runs in by_world(results).items():
+        market = market_of(world)
         told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
-        if not is_market(world) or not told:
+        if market is None or not told:
             continue
         dates = tuple(told[0].details["dates"])
         told = [run for run in told if tuple(run.details["dates"]) == dates]
         kept = np.unique(np.linspace(0, len(dates) - 1, POINTS).astype(int))
         shared: dict[str, Any] = {
             "dates": tuple(dates[i] for i in kept),
-            "group": f"trading {world.scale}",
+            "group": f"{market} {world.scale}",
         }
         shared |= {"x_label": f"day of the {told[0].details.get('part', 'test')} part"}
         for key, (record, title, label, daily) in DAILY.items():
@@ -73,8 +74,8 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
             beside = _beside(told[0], kept) if key == "value" else ()
             charts.append(
                 Chart(
-                    name=f"trading {key} {world.scale}",
-                    title=title,
+                    name=f"{market} {key} {world.scale}",
+                    title=title if world.variant is None else f"{title}: {world.variant}",
                     y_label=label,
                     lines=(*(line for line, _ in made), *beside),
                     about="Mean of the sampled episodes; thin lines are single runs.",
@@ -82,7 +83,7 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
                     **shared,
                 )
             )
-        charts += _holdings(told, kept, str(world.scale), shared)
+        charts += _holdings(told, kept, (market, str(world.scale)), shared)
     return charts
 
 
@@ -107,10 +108,10 @@ def _beside(run: RunResult, days: np.ndarray) -> list[Line]:
 
 
 def _holdings(
-    runs: Sequence[RunResult], days: np.ndarray, scale: str, shared: dict[str, Any]
+    runs: Sequence[RunResult], days: np.ndarray, where: tuple[str, str], shared: dict[str, Any]
 ) -> list[Chart]:
     """For each model the tickers that it holds most of."""
-    charts = []
+    charts, (market, scale) = [], where
     for arm, some in by_arm([run for run in runs if run.details.get("weights")]).items():
         tickers = some[0].details["tickers"]
         same = [run for run in some if run.details["tickers"] == tickers]
@@ -120,12 +121,12 @@ def _holdings(
         lines = [Line(tickers[i], x, tuple(weights[days, i].tolist())) for i in largest]
         charts.append(
             Chart(
-                name=f"trading weights of {arm} {scale}",
+                name=f"{market} weights of {arm} {scale}",
                 title=f"Largest positions of {arm}",
                 y_label="share of the value (%)",
                 lines=tuple(lines),
                 about=f"Mean of {len(same)} runs and their sampled episodes.",
-                **(shared | {"group": f"trading held {scale}"}),
+                **(shared | {"group": f"{market} held {scale}"}),
             )
         )
     return charts
@@ -135,7 +136,8 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
     """The paper's Figure 7: relaxed weights of the encoder's first layer over days and scales."""
     charts = []
     for world, runs in by_world(results).items():
-        if not is_market(world):
+        market = market_of(world)
+        if market is None:
             continue
         for kind, label in (("time", "day of the window, the last is today"), ("scale", "scale")):
             arms = by_arm([run for run in runs if _layer(run, kind) is not None])
@@ -143,14 +145,14 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
             if made:
                 charts.append(
                     Chart(
-                        name=f"trading weights {kind} {world.scale}",
+                        name=f"{market} weights {kind} {world.scale}",
                         title=f"Relaxed weights over {kind}, first layer of the encoder",
                         x_label=label,
                         y_label="relaxed weight",
                         lines=tuple(line for line, _ in made),
                         about="At the end of training; thin lines are single runs.",
                         points=tuple(point for _, points in made for point in points),
-                        group=f"trading weights {world.scale}",
+                        group=f"{market} weights {world.scale}",
                     )
                 )
     return charts

@@ -62,7 +62,7 @@ TITLES = {
     "time to return": "Time to a given return",
     "spent": "Hours of each task",
     "trading": "Portfolios",
-    "months": "Monthly returns",
+    "trading months": "Monthly returns",
     "planted": "How much of a planted signal is found",
 }
 """What tables are called; others by their names."""

@@ -1,6 +1,6 @@
 """Portfolios over the test part, beside the paper's Table 2."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from nearsym.studies.luck import beyond, chance, deflated, nulls_of
 from nearsym.studies.paper import TABLE_2, TABLE_2_SOURCE
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import by_arm, by_world, is_market
+from nearsym.studies.selection import by_arm, by_world, market_of
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.trading.tear_sheet import MONTHS, monthly_returns
@@ -34,22 +34,30 @@ POLICIES = ("sampled", "mean policy")
 
 
 def trading(results: list[RunResult]) -> list[Table]:
-    """Models over seeds, each counted by the mean of its episodes; then what learns nothing."""
-    rows: list[dict[str, Cell]] = []
-    for world, runs in by_world(results).items():
-        told = [run for run in runs if run.details.get("metrics")]
-        if not is_market(world) or not told:
-            continue
+    """For each market: models over seeds, each counted by the mean of its episodes; then what
+    learns nothing."""
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for market, told in _markets(results, "metrics"):
+        rows = found.setdefault(market, [])
         for place, policy in enumerate(POLICIES):
             for arm, some in by_arm(told).items():
                 rows.append(_row(arm, policy, place, some) | _luck(some, told, place))
         rows += _baselines(told)
     about = (
         "Test part of the data. A model's numbers are means over seeds, each seed counted by the "
-        f"mean of its sampled episodes, or by its mean policy. {CAUTION} {TABLE_2_SOURCE} Other "
-        "stocks, another test period."
+        f"mean of its sampled episodes, or by its mean policy. {CAUTION} {TABLE_2_SOURCE} The "
+        "paper does not name its stocks; it tests on 2021 to mid-2024."
     )
-    return tabled("trading", about, rows)
+    return [table for market, rows in found.items() for table in tabled(market, about, rows)]
+
+
+def _markets(results: list[RunResult], *needed: str) -> Iterator[tuple[str, list[RunResult]]]:
+    """The runs in each market that tell what is needed."""
+    for world, runs in by_world(results).items():
+        market = market_of(world)
+        told = [run for run in runs if all(run.details.get(name) for name in needed)]
+        if market is not None and told:
+            yield market, told
 
 
 def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) -> dict[str, Cell]:
@@ -64,15 +72,12 @@ def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) 
 
 def months(results: list[RunResult]) -> list[Table]:
     """The return of every calendar month, as a tear sheet has it."""
-    rows: list[dict[str, Cell]] = []
-    for world, runs in by_world(results).items():
-        told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
-        if not is_market(world) or not told:
-            continue
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for market, told in _markets(results, "value", "dates"):
         for arm, some in by_arm(told).items():
-            rows += _months(arm, some)
+            found.setdefault(market, []).extend(_months(arm, some))
     about = "Return of each month in per cent, mean of the sampled episodes and of the runs."
-    return tabled("months", about, rows)
+    return [t for market, rows in found.items() for t in tabled(f"{market} months", about, rows)]
 
 
 def _months(arm: str, runs: Sequence[RunResult]) -> list[dict[str, Cell]]:

@@ -85,10 +85,12 @@ class TradingTask:
 
     @property
     def variant(self) -> str | None:
-        """The planted signal, where there is one; real prices have none."""
-        if self.data is None or not self.data.startswith(PREFIX):
+        """The planted signal or the name of the file; the embedded prices are the original."""
+        if self.data is None or self.data == EMBEDDED:
             return None
-        return self.data.removeprefix(PREFIX)
+        if self.data.startswith(PREFIX):
+            return self.data.removeprefix(PREFIX)
+        return Path(self.data).name.partition(".")[0]
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
