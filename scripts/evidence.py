@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nearsym.studies.charts.all import charts_of
+from nearsym.studies.charts.chart import Chart
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import draw_charts
 from nearsym.studies.portfolio_check import DAILY
@@ -31,6 +32,8 @@ DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
 """Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
+OF_DAYS = ("rollouts", "trading-weights")
+"""Charts of trading, docs/images/KEPT-NAME.png, drawn from what is kept while it has its days."""
 DIGITS = 5
 
 
@@ -39,13 +42,13 @@ def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
     return [run for path in sorted(folder.glob("*.jsonl")) for run in read_results(path)]
 
 
-def filled(page: str, results: list[RunResult]) -> str:
+def filled(page: str, results: list[RunResult], judged: list[RunResult]) -> str:
     """The page with its tables as the results have them; `control: end` is the table `end` of the
-    control tasks alone."""
+    control tasks alone. Claims are judged by all results."""
     tables = {table.name: table for table in tables_of(results)}
     for which in ("craft", "control"):
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
-    tables["claims"] = verdicts(judge(results))
+    tables["claims"] = verdicts(judge(judged))
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
 
 
@@ -65,6 +68,15 @@ def keep(name: str, source: Path) -> None:
     new = [_rounded(run) for run in with_epsilons(read_results(source))]
     before = read_results(target) if target.exists() else []
     write_results(target, unique([*new, *before]))
+    for kind in OF_DAYS:
+        charts = charts_of(read_results(source), [kind])
+        if charts:
+            save(charts, f"{name}-{kind}")
+
+
+def save(charts: list[Chart], name: str) -> None:
+    """Draw charts as a picture of the docs."""
+    draw_charts(charts).savefig(DOCS / "images" / f"{name}.png", dpi=150)
 
 
 def _rounded(run: RunResult) -> RunResult:
@@ -92,11 +104,11 @@ def main(words: list[str]) -> None:
         keep(name, Path(source))
     results = kept_results()
     for page in (PAGE, TRADES):
-        page.write_text(filled(page.read_text("utf-8"), of_page(page, results)), "utf-8")
+        mine = of_page(page, results)
+        page.write_text(filled(page.read_text("utf-8"), mine, results), "utf-8")
     results = of_page(PAGE, results)
     for name, which in FIGURES.items():
-        charts = charts_of(chosen(results, which), [name])
-        draw_charts(charts).savefig(DOCS / "images" / f"evidence-{name}.png", dpi=150)
+        save(charts_of(chosen(results, which), [name]), f"evidence-{name}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from nearsym.studies.charts.all import CHARTS, charts_of
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
 from nearsym.studies.charts.curves import curves, over_time, profiles
 from nearsym.studies.charts.maps import maps, worst
-from nearsym.studies.charts.trading import portfolios, time_weights
+from nearsym.studies.charts.trading import portfolios, rollouts, time_weights
 from nearsym.studies.charts.weights import weights
 from nearsym.studies.figures import FIGURES, OF_STUDIES, draw_charts, file_name, write_figures
 from nearsym.studies.regret import regret_of
@@ -187,6 +187,24 @@ def test_portfolios_day_by_day():
     assert days.lines[0].y[-1] == pytest.approx(1.3)
     assert [line.name for line in scales.lines] == ["approx ST"]
     assert portfolios(random_runs()) == time_weights(random_runs()) == []
+
+
+def test_rollouts_are_those_of_the_run_that_validation_picks():
+    some = [traded("none", seed) for seed in range(3)]
+    some = [
+        replace(run, returns=[[level], [0.0]]) for run, level in zip(some, (1, 3, 2), strict=True)
+    ]
+    value, costs = rollouts([replace(run, frames=[100, 200]) for run in some])
+    line = value.lines[0]
+    np.testing.assert_allclose(line.each, np.asarray(some[1].details["value"]) / 1e6)
+    assert line.y == pytest.approx(np.mean(line.each, axis=0))
+    assert [line.name for line in value.lines] == ["none", "uniform", "index"]
+    assert costs.lines[0].each[0][-1] == pytest.approx(sum(some[1].details["costs"][0]) / 1e3)
+    (named, _) = rollouts([replace(run, variant="dow") for run in some])
+    assert (named.name, named.title) == (
+        "trading dow rollouts value laptop, sac",
+        f"{value.title}: dow",
+    )
 
 
 def test_charts_of_nothing():

@@ -195,7 +195,7 @@ def _trading(scale: str) -> Study:
         grids=tuple(Grid(shared | given) for given in axes),
         evaluation=Evaluation(episodes=2 if scale == "smoke" else 10),
         tables=("trading",),
-        figures=("trading", "trading-weights", "prices"),
+        figures=("rollouts", "trading", "trading-weights", "prices"),
         claims=("C21", "C22", "C23", "C24"),
     )
 

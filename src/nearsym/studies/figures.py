@@ -168,7 +168,7 @@ OF_STUDIES: dict[str, tuple[str, ...]] = {
     "weights": ("weights", "relaxed"),
     "rpp-tau": ("curves",),
     "tasks": ("tasks",),
-    "trading": ("trading", "trading-weights", "prices"),
+    "trading": ("rollouts", "trading", "trading-weights", "prices"),
     "planted": ("planted",),
     "parameters": (),
     "wall-clock": ("wall-clock",),

@@ -6,7 +6,7 @@ from nearsym.errors import unknown_name
 from nearsym.studies.charts.chart import Chart
 from nearsym.studies.charts.curves import curves, over_time, profiles
 from nearsym.studies.charts.maps import maps, worst
-from nearsym.studies.charts.trading import portfolios, time_weights
+from nearsym.studies.charts.trading import portfolios, rollouts, time_weights
 from nearsym.studies.charts.weights import weights
 from nearsym.studies.planted import planted_charts
 from nearsym.studies.results import RunResult
@@ -18,6 +18,7 @@ CHARTS: dict[str, Callable[[list[RunResult]], list[Chart]]] = {
     "sweeps": maps,
     "profiles": profiles,
     "weights": weights,
+    "rollouts": rollouts,
     "trading": portfolios,
     "trading-weights": time_weights,
     "planted": planted_charts,

@@ -1,7 +1,7 @@
 """Trading: portfolios and fees over the test part, weights of days and scales."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,10 +49,24 @@ DAILY: dict[str, tuple[str, str, str, Daily]] = {
 """What is drawn day by day: the record that it needs, title, label and numbers."""
 
 
-def portfolios(results: list[RunResult]) -> list[Chart]:
-    """The paper's Figure 6 and what a tear sheet has beside it: value, drawdown, exposure, fees and
-    weights day by day, means of the sampled episodes."""
-    charts = []
+class Market(NamedTuple):
+    """Runs over the same days of one market."""
+
+    name: str
+    runs: list[RunResult]
+    days: np.ndarray
+    """Those that are drawn."""
+    scale: str
+    shared: dict[str, Any]
+    """What all charts of it have in common."""
+
+    def titled(self, title: str) -> str:
+        """A title that says which market, unless it is the embedded one."""
+        _, _, file = self.name.partition(" ")
+        return f"{title}: {file}" if file else title
+
+
+def _markets(results: list[RunResult]) -> Iterator[Market]:
     for world, runs in by_world(results).items():
         market = market_of(world)
         told = [run for run in runs if run.details.get("value") and run.details.get("dates")]
@@ -61,30 +75,74 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
         dates = tuple(told[0].details["dates"])
         told = [run for run in told if tuple(run.details["dates"]) == dates]
         kept = np.unique(np.linspace(0, len(dates) - 1, POINTS).astype(int))
-        shared: dict[str, Any] = {
+        shared = {
             "dates": tuple(dates[i] for i in kept),
             "group": f"{market} {world.scale}",
+            "x_label": f"day of the {told[0].details.get('part', 'test')} part",
         }
-        shared |= {"x_label": f"day of the {told[0].details.get('part', 'test')} part"}
+        yield Market(market, told, kept, str(world.scale), shared)
+
+
+def portfolios(results: list[RunResult]) -> list[Chart]:
+    """What a tear sheet has: value, drawdown, exposure, fees and weights day by day, means of the
+    sampled episodes."""
+    charts = []
+    for market in _markets(results):
         for key, (record, title, label, daily) in DAILY.items():
-            having = [run for run in told if run.details.get(record)]
-            made = [_daily(arm, some, daily, kept) for arm, some in by_arm(having).items()]
+            having = [run for run in market.runs if run.details.get(record)]
+            made = [_daily(arm, some, daily, market.days) for arm, some in by_arm(having).items()]
             if not made:
                 continue
-            beside = _beside(told[0], kept) if key == "value" else ()
+            beside = _beside(market.runs[0], market.days) if key == "value" else ()
             charts.append(
                 Chart(
-                    name=f"{market} {key} {world.scale}",
-                    title=title if world.variant is None else f"{title}: {world.variant}",
+                    name=f"{market.name} {key} {market.scale}",
+                    title=market.titled(title),
                     y_label=label,
                     lines=(*(line for line, _ in made), *beside),
                     about="Mean of the sampled episodes; thin lines are single runs.",
                     points=tuple(point for _, points in made for point in points),
+                    **market.shared,
+                )
+            )
+        charts += _holdings(market)
+    return charts
+
+
+def rollouts(results: list[RunResult]) -> list[Chart]:
+    """The paper's Figure 6: the sampled episodes of the best run of each model, its value and its
+    fees. The validation part says which is best."""
+    charts = []
+    for market in _markets(results):
+        for key in ("value", "costs"):
+            record, title, label, daily = DAILY[key]
+            having = [run for run in market.runs if run.details.get(record)]
+            lines = [
+                _episodes(arm, some, daily, market.days) for arm, some in by_arm(having).items()
+            ]
+            if not lines:
+                continue
+            beside = _beside(market.runs[0], market.days)[:2] if key == "value" else ()
+            shared = market.shared | {"group": f"{market.name} rollouts {market.scale}"}
+            charts.append(
+                Chart(
+                    name=f"{market.name} rollouts {key} {market.scale}",
+                    title=market.titled(title),
+                    y_label=label,
+                    lines=(*lines, *beside),
+                    about="Sampled episodes of the run of each model that is best in the "
+                    "validation part, thin, and their mean.",
                     **shared,
                 )
             )
-        charts += _holdings(told, kept, (market, str(world.scale)), shared)
     return charts
+
+
+def _episodes(arm: str, runs: Sequence[RunResult], daily: Daily, days: np.ndarray) -> Line:
+    best = max(runs, key=lambda run: max(run.curve(), default=-np.inf))
+    drawn = daily(best)[:, days]
+    x, mean = tuple(map(float, range(len(days)))), tuple(drawn.mean(axis=0).tolist())
+    return Line(arm, x, mean, each=tuple(map(tuple, drawn.tolist())), seeds=1)
 
 
 def _daily(
@@ -107,12 +165,10 @@ def _beside(run: RunResult, days: np.ndarray) -> list[Line]:
     return lines
 
 
-def _holdings(
-    runs: Sequence[RunResult], days: np.ndarray, where: tuple[str, str], shared: dict[str, Any]
-) -> list[Chart]:
+def _holdings(market: Market) -> list[Chart]:
     """For each model the tickers that it holds most of."""
-    charts, (market, scale) = [], where
-    for arm, some in by_arm([run for run in runs if run.details.get("weights")]).items():
+    charts, days = [], market.days
+    for arm, some in by_arm([run for run in market.runs if run.details.get("weights")]).items():
         tickers = some[0].details["tickers"]
         same = [run for run in some if run.details["tickers"] == tickers]
         weights = 100 * np.mean([run.details["weights"] for run in same], axis=0)  # (days, tickers)
@@ -121,12 +177,12 @@ def _holdings(
         lines = [Line(tickers[i], x, tuple(weights[days, i].tolist())) for i in largest]
         charts.append(
             Chart(
-                name=f"{market} weights of {arm} {scale}",
-                title=f"Largest positions of {arm}",
+                name=f"{market.name} weights of {arm} {market.scale}",
+                title=market.titled(f"Largest positions of {arm}"),
                 y_label="share of the value (%)",
                 lines=tuple(lines),
                 about=f"Mean of {len(same)} runs and their sampled episodes.",
-                **(shared | {"group": f"{market} held {scale}"}),
+                **(market.shared | {"group": f"{market.name} held {market.scale}"}),
             )
         )
     return charts

@@ -35,7 +35,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "regret": ("Regret", ("regret", "sweeps"), ("regret", "sweeps")),
     "curves": ("Learning curves", ("curves", "profiles"), ("end", "area", "differences")),
     "final": ("Tests of the best checkpoint", (), ("final", "noise", "noise-trained")),
-    "trading": ("Trading", ("trading", "trading-weights"), ("trading", "months")),
+    "trading": ("Trading", ("rollouts", "trading", "trading-weights"), ("trading", "months")),
     "planted": ("Planted signals", ("planted",), ("planted",)),
     "weights": ("Relaxed weights", ("weights",), ("spread",)),
     "settings": ("Settings", (), ("rpp-tau", "settings")),
