@@ -43,7 +43,7 @@ def _learning(quick: bool) -> list[dict[str, Any]]:
     found, runs = [], []
     for model, symmetry in MODELS:
         task = find_task("trading", symmetry=symmetry)
-        config = preset_config("laptop", task, "sac", model)
+        config = preset_config("paper", task, "sac", model)
         times = LoopTimes.of(config, quick, time.process_time)
         label = model if model == "none" else f"{model} {symmetry}"
         found.append(rate_row(f"trading, SAC {label}", 1 / times.update, "updates/s", None))

@@ -36,6 +36,7 @@ VISIBLE: dict[str, Any] = {
     "max_shares": 10**9,
     "cash": 1e8,
     "cost": 0.0,
+    "frames": 50_000,
     "training.discount": 0.0,
     "training.update_every": 8,
     "training.eval_every": 5000,

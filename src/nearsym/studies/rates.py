@@ -17,7 +17,7 @@ RECORDED: Mapping[Kind, float] = {
     ("smoke", "sac", "trading"): 120.0,
     ("laptop", "sac"): 420.0,
     ("laptop", "sac", "craft"): 120.0,
-    ("laptop", "sac", "trading"): 150.0,
+    ("laptop", "sac", "trading"): 270.0,
     ("laptop", "drqv2"): 110.0,
     ("paper", "sac"): 150.0,
     ("paper", "sac", "trading"): 150.0,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
+from nearsym.runs.configure import configure
 from nearsym.runs.presets import preset_config
 from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.features import market_features, volatility
@@ -46,11 +47,28 @@ def times(table, factor, **changes):
     return PriceTable(table.dates, table.tickers, **close, **changes)
 
 
-def test_the_defaults_are_the_papers():
-    for preset in ("paper", "laptop", "smoke"):
-        task = preset_config(preset, TradingTask(), "sac", "none").task
-        assert (task.features, task.orders, task.reward) == ("levels", "shares", "gain")
-        assert (task.start_portfolio, task.episode_days) == ("cash", None)
+PAPER, STEADY = ("levels", "shares", "gain", "cash", None), ("returns", "weights", "excess")
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [("paper", PAPER), ("smoke", PAPER), ("laptop", (*STEADY, "random", 250))],
+)
+def test_the_presets_have_the_papers_settings_or_those_that_do_not_drift(preset, expected):
+    task = preset_config(preset, TradingTask(), "sac", "none").task
+    found = task.features, task.orders, task.reward, task.start_portfolio, task.episode_days
+    assert found == expected
+
+
+def test_a_given_option_counts_more_than_the_preset():
+    task = configure("trading", preset="laptop", features="levels", episode_days=9).task
+    assert (task.features, task.orders, task.episode_days) == ("levels", "weights", 9)
+
+
+def test_foresight_has_its_own_settings_in_every_preset():
+    for preset in ("paper", "laptop"):
+        task = preset_config(preset, TradingTask(foresight=True), "sac", "none").task
+        assert (task.features, task.orders, task.episode_days) == ("levels", "shares", 5)
 
 
 def test_returns_do_not_know_the_level_of_a_price(table):
