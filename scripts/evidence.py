@@ -33,7 +33,8 @@ BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
 """Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
 OF_DAYS = ("rollouts", "trading-weights")
-"""Charts of trading, docs/images/KEPT-NAME.png, drawn from what is kept while it has its days."""
+"""Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
+show the file that is being kept: give it all seeds."""
 DIGITS = 5
 
 
@@ -42,13 +43,13 @@ def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
     return [run for path in sorted(folder.glob("*.jsonl")) for run in read_results(path)]
 
 
-def filled(page: str, results: list[RunResult], judged: list[RunResult]) -> str:
+def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
     """The page with its tables as the results have them; `control: end` is the table `end` of the
     control tasks alone. Claims are judged by all results."""
     tables = {table.name: table for table in tables_of(results)}
     for which in ("craft", "control"):
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
-    tables["claims"] = verdicts(judge(judged))
+    tables["claims"] = verdicts(judge(every))
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
 
 

@@ -38,7 +38,7 @@ from nearsym.networks.config import NetworkConfig
 GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
 MODELS = ["none", "exact", "approx", "augment"]
 WIDE = {"hidden": 80}
-"""So many channels for each element that no product is turned round."""
+"""So many channels for each element that no product of hidden layers is turned round."""
 
 
 def symmetry_of(group: FiniteGroup) -> Symmetry:

@@ -23,7 +23,8 @@ def test_its_tables_are_those_of_the_results(name):
     path = getattr(evidence, name)
     page = path.read_text("utf-8")
     assert evidence.BLOCK.search(page)
-    assert evidence.filled(page, evidence.of_page(path, evidence.kept_results())) == page
+    every = evidence.kept_results()
+    assert evidence.filled(page, evidence.of_page(path, every), every) == page
 
 
 def test_reported_seeds_are_others_than_those_of_the_presets():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -270,6 +271,16 @@ def test_verdicts(name, verdict):
     assert found.scale.startswith("laptop, ")
     assert found.missing == ()
     json.dumps(found.as_json())
+
+
+def test_claims_about_trading_hold_in_every_market_that_was_run():
+    there, elsewhere = c21("reproduced"), c21("refuted")
+    for market, verdict in (("dow", "refuted"), ("momentum=0.3", "reproduced")):
+        runs = [*there, *(replace(run, variant=market) for run in elsewhere)]
+        (judged,) = judge(runs, ["C21"])
+        assert judged.verdict == verdict
+    (judged,) = judge([replace(run, variant="dow") for run in there], ["C21"])
+    assert judged.verdict == "reproduced", "a file alone will do"
 
 
 @pytest.mark.parametrize("name", RECIPES)

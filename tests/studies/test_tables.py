@@ -222,10 +222,12 @@ def test_trading_equals_a_direct_computation():
 def test_every_market_has_a_table_of_its_own():
     """Planted markets have another table; a file is a market by its name."""
     runs = [portfolio("none", 0, 1.1e6)]
-    runs += [replace(runs[0], variant=name) for name in ("dow", "momentum=0.3", "stretched=1")]
+    names = ("dow", "momentum", "momentum=0.3", "stretched=1")
+    runs += [replace(runs[0], variant=name) for name in names]
     tables = {table.name: table.as_json() for table in trading(runs)}
-    assert list(tables) == ["trading", "trading dow"]
+    assert sorted(tables) == ["trading", "trading dow", "trading momentum"]
     assert tables["trading"] == tables["trading dow"]
+    assert sweeps.sweeps(runs) == []
 
 
 def test_results_beside_chance():

@@ -82,6 +82,8 @@ def _audit_task(args: Audit) -> dict[str, Any]:
 
 def _as_played(args: Audit, task: Any, run: Any) -> tuple[Any, Any]:
     """The task as the agent of a run steps through it, and its policy."""
+    from nearsym.tasks.registry import options_of
+
     if run.task.name != task.name:
         raise UsageError(
             f"`policy` {args.policy} was trained on {run.task.name}, and the audit is of "
@@ -89,7 +91,7 @@ def _as_played(args: Audit, task: Any, run: Any) -> tuple[Any, Any]:
         )
     if args.obs is not None and args.obs != run.task.obs:
         raise UsageError(f"`policy` {args.policy} reads {run.task.obs}, not `obs` {args.obs}.")
-    other = run.task.variant != args.variant
+    other = run.task.variant != args.variant and "variant" in options_of(type(run.task))
     played = replace(run.task, variant=args.variant) if other else run.task
     env = played.make("test")
     agent = run.load_agent(args.checkpoint, env)

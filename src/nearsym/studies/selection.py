@@ -143,8 +143,8 @@ def symmetry_of(run: RunResult) -> str | None:
 
 def is_planted(world: World | RunResult) -> bool:
     """Whether the signal of a market is planted."""
-    signal = "" if world.variant is None else world.variant.partition("=")[0]
-    return world.task == TRADING and signal in STRONGEST
+    signal, strength, _ = (world.variant or "").partition("=")
+    return world.task == TRADING and signal in STRONGEST and bool(strength)
 
 
 def market_of(world: World) -> str | None:

@@ -91,7 +91,7 @@ class Task(Protocol):
 
     @property
     def variant(self) -> str | None:
-        """The symmetry-breaking variant, for tasks that have some."""
+        """The symmetry-breaking variant, or the market; None for the original."""
         ...
 
     @property

@@ -34,7 +34,11 @@ def test_every_option_reaches_the_environment():
         ("embedded", None),
         ("planted:momentum=0.3", "momentum=0.3"),
         ("folder/dow.csv.gz", "dow"),
-        ("my prices.parquet", "my prices"),
+        ("my prices.parquet", "my_prices"),
+        ("BRK.A.csv", "BRK.A"),
+        ("momentum=0.3.csv", "momentum_0.3"),
+        ("original.csv", "original.csv"),
+        (f"{'0af3' * 16}.parquet", "0af30af3"),
     ],
 )
 def test_a_market_goes_by_the_name_of_its_file(data, variant):

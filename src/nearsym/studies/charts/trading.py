@@ -60,10 +60,11 @@ class Market(NamedTuple):
     shared: dict[str, Any]
     """What all charts of it have in common."""
 
-    def titled(self, title: str) -> str:
-        """A title that says which market, unless it is the embedded one."""
-        _, _, file = self.name.partition(" ")
-        return f"{title}: {file}" if file else title
+
+def _titled(title: str, market: str) -> str:
+    """A title that says which market, unless it is the embedded one."""
+    _, _, file = market.partition(" ")
+    return f"{title}: {file}" if file else title
 
 
 def _markets(results: list[RunResult]) -> Iterator[Market]:
@@ -97,7 +98,7 @@ def portfolios(results: list[RunResult]) -> list[Chart]:
             charts.append(
                 Chart(
                     name=f"{market.name} {key} {market.scale}",
-                    title=market.titled(title),
+                    title=_titled(title, market.name),
                     y_label=label,
                     lines=(*(line for line, _ in made), *beside),
                     about="Mean of the sampled episodes; thin lines are single runs.",
@@ -127,11 +128,11 @@ def rollouts(results: list[RunResult]) -> list[Chart]:
             charts.append(
                 Chart(
                     name=f"{market.name} rollouts {key} {market.scale}",
-                    title=market.titled(title),
+                    title=_titled(f"{title}, best runs", market.name),
                     y_label=label,
                     lines=(*lines, *beside),
-                    about="Sampled episodes of the run of each model that is best in the "
-                    "validation part, thin, and their mean.",
+                    about="For each model the run that is best in the validation part: its sampled "
+                    "episodes (thin) and their mean.",
                     **shared,
                 )
             )
@@ -178,7 +179,7 @@ def _holdings(market: Market) -> list[Chart]:
         charts.append(
             Chart(
                 name=f"{market.name} weights of {arm} {market.scale}",
-                title=market.titled(f"Largest positions of {arm}"),
+                title=_titled(f"Largest positions of {arm}", market.name),
                 y_label="share of the value (%)",
                 lines=tuple(lines),
                 about=f"Mean of {len(same)} runs and their sampled episodes.",
@@ -202,7 +203,7 @@ def time_weights(results: list[RunResult]) -> list[Chart]:
                 charts.append(
                     Chart(
                         name=f"{market} weights {kind} {world.scale}",
-                        title=f"Relaxed weights over {kind}, first layer of the encoder",
+                        title=_titled(f"Relaxed weights over {kind}, first layer", market),
                         x_label=label,
                         y_label="relaxed weight",
                         lines=tuple(line for line, _ in made),

@@ -19,7 +19,16 @@ from nearsym.studies.scores import (
     last_third,
     seconds_per_frame,
 )
-from nearsym.studies.selection import Scale, World, by_arm, by_world, cut, plain
+from nearsym.studies.selection import (
+    TRADING,
+    Scale,
+    World,
+    by_arm,
+    by_world,
+    cut,
+    market_of,
+    plain,
+)
 from nearsym.studies.statistics import Values, mean_over_seeds, paired_difference
 
 CALLED: dict[Score, str] = {
@@ -54,6 +63,12 @@ class Evidence:
     def runs(self, task: str, variant: str | None) -> list[RunResult]:
         """Every run of a world."""
         return self.worlds.get(self.world(task, variant), [])
+
+    def markets(self) -> dict[str, list[RunResult]]:
+        """The runs in every market of real prices; of the embedded one if there are none."""
+        named = {market_of(world): runs for world, runs in self.worlds.items()}
+        found = {market: runs for market, runs in named.items() if market is not None}
+        return found or {TRADING: []}
 
     def arms(self, task: str, variant: str | None) -> dict[str, list[RunResult]]:
         """By model, the runs by which models are compared there."""

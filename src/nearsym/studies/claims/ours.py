@@ -9,7 +9,7 @@ from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import by_arm, plain, settings_of
+from nearsym.studies.selection import TRADING, by_arm, plain, settings_of
 from nearsym.studies.statistics import differences
 from nearsym.studies.sweeps import Sweep, sweeps
 from nearsym.tasks.control.domains import DOMAINS
@@ -78,6 +78,8 @@ def _stay_put(e: Evidence) -> None:
     for way in treated:
         asked = set()
         for world, runs in e.worlds.items():
+            if world.task == TRADING:
+                continue  # no market is the symmetric one
             usual = plain([_unlabelled(run) for run in runs if treatment(run) is None])
             even = world.variant is None
             if _ask_of_treatment(e, str(world), way, runs, usual, even):

@@ -41,22 +41,25 @@ def costs(run: RunResult) -> float:
 
 
 def _compare(e: Evidence, a: str, b: str, score: Callable[[RunResult], float], called: str) -> None:
-    arms = by_arm(e.runs(TRADING, None))
-    one, other = (by_seed(arms.get(arm, []), score) for arm in (a, b))
-    e.ask(TRADING, f"{a} − {b}, {called}", one, other)
+    for market, runs in e.markets().items():
+        arms = by_arm(runs)
+        one, other = (by_seed(arms.get(arm, []), score) for arm in (a, b))
+        e.ask(market, f"{a} − {b}, {called}", one, other)
 
 
 def _approx_first(e: Evidence) -> None:
     for approx in APPROX:
         for other in (*EXACT, "none"):
             _compare(e, approx, other, final_value, "final value")
-    e.more["baselines"] = _baselines(e)
+    for market, runs in e.markets().items():
+        beside = "baselines" if market == TRADING else f"baselines, {market}"
+        e.more[beside] = _baselines(runs)
 
 
-def _baselines(e: Evidence) -> dict[str, float]:
+def _baselines(all_runs: list[RunResult]) -> dict[str, float]:
     """The final values of portfolios that learn nothing, random orders among them where they were
     played; they are the same beside every run."""
-    runs = [run for run in e.runs(TRADING, None) if run.details.get("metrics")]
+    runs = [run for run in all_runs if run.details.get("metrics")]
     rows = [row for run in runs[:1] for row in run.details["metrics"][2:]]
     rows += [row for run in runs for row in [run.details.get("random")] if row]
     return {row["name"]: row["final_value"]["mean"] for row in rows}

@@ -1,5 +1,6 @@
 """The paper's claims about relaxed weights: they differ more where the symmetry is broken."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,15 @@ def _policies(e: Evidence) -> None:
 
 def _last_day(e: Evidence) -> None:
     """The last day's weight less the highest of the others, in the encoder's first layer."""
-    for kind in ("T", "ST"):
-        runs = [run for run in e.runs(TRADING, None) if symmetry_of(run) == kind]
+    for (market, all_runs), kind in product(e.markets().items(), ("T", "ST")):
+        runs = [run for run in all_runs if symmetry_of(run) == kind]
         relaxed = [run for run in runs if run.model == "approx" and len(_days(run)) > 1]
         found = by_seed(relaxed, _last_beyond_others)
-        e.ask_of(f"approx {kind}", "weight of the last day − highest other", found)
+        arm = f"{market}, approx {kind}".removeprefix(f"{TRADING}, ")
+        e.ask_of(arm, "weight of the last day − highest other", found)
         if kind == "ST" and relaxed:
-            e.more["scales"] = _by_scale(relaxed)
-        e.more.setdefault("rank of the last day", {})[f"approx {kind}"] = [
+            e.more["scales" if market == TRADING else f"scales, {market}"] = _by_scale(relaxed)
+        e.more.setdefault("rank of the last day", {})[arm] = [
             int((_days(run) > _days(run)[-1]).sum()) + 1 for run in relaxed
         ]
 

@@ -1,5 +1,6 @@
 """The trading task as a value."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import gymnasium
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.symmetry import TIME_KINDS
+from nearsym.tasks.strength import ORIGINAL
 from nearsym.tasks.task import Noise, Part, Playing, Policy, Settings, Traits, play, returns_of
 from nearsym.tasks.trading.environment import TradingEnv
 from nearsym.tasks.trading.evaluation import Portfolios
@@ -17,6 +19,7 @@ from nearsym.tasks.trading.make import make_trading
 from nearsym.tasks.trading.planted import PREFIX
 from nearsym.tasks.trading.portfolio import Track
 from nearsym.tasks.trading.prices import EMBEDDED, PriceTable, is_file
+from nearsym.tasks.trading.sheet import SUFFIXES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +93,7 @@ class TradingTask:
             return None
         if self.data.startswith(PREFIX):
             return self.data.removeprefix(PREFIX)
-        return Path(self.data).name.partition(".")[0]
+        return market_name(Path(self.data).name)
 
     def traits(self) -> Traits:
         return Traits(images=False, symmetric=self.symmetry is not None, time=True)
@@ -208,6 +211,21 @@ class TradingTask:
         portfolios = Portfolios.beside(market, name, tracks[:-1], tracks[-1])
         keep(portfolios)
         return returns_of(played) | portfolios.as_json()
+
+
+def market_name(file: str) -> str:
+    """What a file of prices is called in tables and folders: its name without the ending. Of the
+    hash that a downloaded file is named by, eight digits do.
+
+    >>> market_name("dow.2021.csv.gz"), market_name("BRK.A.parquet"), market_name("2 x=1.csv")
+    ('dow.2021', 'BRK.A', '2_x_1')
+    """
+    endings = sorted((ending for ending in SUFFIXES if file.endswith(ending)), key=len)
+    stem = file.removesuffix(endings[-1]) if endings else file
+    if re.fullmatch("[0-9a-f]{64}", stem):
+        return stem[:8]
+    name = re.sub(r"[^\w.+-]+", "_", stem)  # "=" would be the strength of a variant
+    return file if name in ("", ORIGINAL) else name
 
 
 def _market(env: gymnasium.Env) -> TradingEnv:
