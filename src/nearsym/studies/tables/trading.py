@@ -37,12 +37,13 @@ def trading(results: list[RunResult]) -> list[Table]:
     """For each market: models over seeds, each counted by the mean of its episodes; then what
     learns nothing."""
     found: dict[str, list[dict[str, Cell]]] = {}
-    for market, told in _markets(results, "metrics"):
-        rows = found.setdefault(market, [])
+    for market, scale, told in _markets(results, "metrics"):
+        rows: list[dict[str, Cell]] = []
         for place, policy in enumerate(POLICIES):
             for arm, some in by_arm(told).items():
                 rows.append(_row(arm, policy, place, some) | _luck(some, told, place))
         rows += _baselines(told)
+        found.setdefault(market, []).extend(row | {"scale": scale} for row in rows)
     about = (
         "Test part of the data. A model's numbers are means over seeds, each seed counted by the "
         f"mean of its sampled episodes, or by its mean policy. {CAUTION} {TABLE_2_SOURCE} The "
@@ -51,13 +52,13 @@ def trading(results: list[RunResult]) -> list[Table]:
     return [table for market, rows in found.items() for table in tabled(market, about, rows)]
 
 
-def _markets(results: list[RunResult], *needed: str) -> Iterator[tuple[str, list[RunResult]]]:
-    """The runs in each market that tell what is needed."""
+def _markets(results: list[RunResult], *needed: str) -> Iterator[tuple[str, str, list[RunResult]]]:
+    """The runs in each market and at each scale that tell what is needed."""
     for world, runs in by_world(results).items():
         market = market_of(world)
         told = [run for run in runs if all(run.details.get(name) for name in needed)]
         if market is not None and told:
-            yield market, told
+            yield market, str(world.scale), told
 
 
 def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) -> dict[str, Cell]:
@@ -73,9 +74,10 @@ def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) 
 def months(results: list[RunResult]) -> list[Table]:
     """The return of every calendar month, as a tear sheet has it."""
     found: dict[str, list[dict[str, Cell]]] = {}
-    for market, told in _markets(results, "value", "dates"):
+    for market, scale, told in _markets(results, "value", "dates"):
         for arm, some in by_arm(told).items():
-            found.setdefault(market, []).extend(_months(arm, some))
+            rows = [row | {"scale": scale} for row in _months(arm, some)]
+            found.setdefault(market, []).extend(rows)
     about = "Return of each month in per cent, mean of the sampled episodes and of the runs."
     return [t for market, rows in found.items() for t in tabled(f"{market} months", about, rows)]
 
