@@ -32,7 +32,8 @@ DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
 """Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
-OF_DAYS = ("rollouts", "trading-weights")
+OF_TRADING = "trading-"
+OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
 show the file that is being kept: give it all seeds."""
 DIGITS = 5
@@ -45,10 +46,11 @@ def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
 
 def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
     """The page with its tables as the results have them; `control: end` is the table `end` of the
-    control tasks alone. Claims are judged by all results."""
+    control tasks alone. What was run, and what it says of claims, is that of all results."""
     tables = {table.name: table for table in tables_of(results)}
-    for which in ("craft", "control"):
+    for which in ("craft", "control", "pixels"):
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
+    tables |= {table.name: table for table in tables_of(every, ["spent"])}
     tables["claims"] = verdicts(judge(every))
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
 
@@ -59,8 +61,9 @@ def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
-    """The results of the craft, or those of the control tasks."""
-    return [run for run in results if (run.task in DOMAINS) == (which == "control")]
+    """The results of the craft, or those of the control tasks from state vectors or pixels."""
+    kinds = {None: "craft", "state": "control", "pixels": "pixels"}
+    return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] == which]
 
 
 def keep(name: str, source: Path) -> None:
@@ -72,7 +75,7 @@ def keep(name: str, source: Path) -> None:
     for kind in OF_DAYS:
         charts = charts_of(read_results(source), [kind])
         if charts:
-            save(charts, f"{name}-{kind}")
+            save(charts, f"{name}-{kind.removeprefix(OF_TRADING)}")
 
 
 def save(charts: list[Chart], name: str) -> None:
