@@ -36,7 +36,6 @@ VISIBLE: dict[str, Any] = {
     "max_shares": 10**9,
     "cash": 1e8,
     "cost": 0.0,
-    "frames": 50_000,
     "training.discount": 0.0,
     "training.update_every": 8,
     "training.eval_every": 5000,
@@ -51,6 +50,10 @@ cash and orders are so large that whole shares and limits do not matter. Nine pa
 reward are noise, which critics with more weights, or with more updates for each day, remember."""
 
 
+FRAMES = 50_000
+"""Days of training, whatever the preset has."""
+
+
 def planted_study(scale: str, seeds: Callable[[int], range]) -> Study:
     """One signal at three strengths and without any; the one that is stretched for ST."""
     shared: dict[str, Any] = {"task": TRADING, "preset": scale} | VISIBLE
@@ -60,6 +63,7 @@ def planted_study(scale: str, seeds: Callable[[int], range]) -> Study:
     else:
         momentum = [f"{PREFIX}momentum={s:g}" for s in (*STRENGTHS["momentum"], 0.0)]
         stretched = [f"{PREFIX}stretched={s:g}" for s in STRENGTHS["stretched"]]
+        shared["frames"] = FRAMES
         none: dict[str, Any] = {"model": "none", "symmetry": "T", "seed": seeds(5)}
         both: dict[str, Any] = {"model": ["exact", "approx"], "seed": seeds(5)}
         grids = [
