@@ -102,8 +102,8 @@ def test_trading_takes_sac():
 
 
 def test_foresight_has_settings_of_its_own():
-    plain = make("laptop", "trading", "sac", "none")
-    told = make("laptop", "trading", "sac", "none", foresight=True)
+    plain = make("paper", "trading", "sac", "none")
+    told = make("paper", "trading", "sac", "none", foresight=True)
     assert (plain.task.reward_scale, plain.task.episode_days) == (1.0, None)
     assert (told.task.reward_scale, told.task.episode_days) == (10.0, 5)
     assert (plain.training.discount, told.training.discount) == (0.99, 0.5)
