@@ -250,7 +250,9 @@ def test_results_beside_chance():
     assert plain["p of the value"] == pytest.approx(9 / 11)
     assert 0 < skilled["deflated Sharpe"] < 1
     assert rows["random orders"]["final value (mm), 95 %"] == pytest.approx(1.3)
-    assert "deflated Sharpe" in table.caption
+    assert "Deflated Sharpe:" in table.caption
+    (kept,) = trading([replace(run, details=run.details | {"value": []}) for run in runs])
+    assert "Deflated" not in kept.caption
 
 
 def test_months_are_those_of_a_tear_sheet():

@@ -27,9 +27,14 @@ FIGURES = {
 }
 CAUTION = (
     "p: how probable it is that chance, random fixed portfolios or random orders, ends at least as "
-    "high; deflated Sharpe: the probability that the returns over uniform holding are more than "
-    "the best of all runs shown would have by chance."
+    "high."
 )
+DEFLATED = "deflated Sharpe"
+OF_DEFLATED = (
+    " Deflated Sharpe: the probability that the returns over uniform holding are more "
+    "than the best of all runs shown would have by chance."
+)
+"""Needs the days, which kept results may have lost."""
 POLICIES = ("sampled", "mean policy")
 
 
@@ -49,7 +54,12 @@ def trading(results: list[RunResult]) -> list[Table]:
         f"mean of its sampled episodes, or by its mean policy. {CAUTION} {TABLE_2_SOURCE} The "
         "paper does not name its stocks; it tests on 2021 to mid-2024."
     )
-    return [table for market, rows in found.items() for table in tabled(market, about, rows)]
+    return [
+        table
+        for market, rows in found.items()
+        for more in [OF_DEFLATED if any(DEFLATED in row for row in rows) else ""]
+        for table in tabled(market, about + more, rows)
+    ]
 
 
 def _markets(results: list[RunResult], *needed: str) -> Iterator[tuple[str, str, list[RunResult]]]:
@@ -68,7 +78,7 @@ def _luck(runs: Sequence[RunResult], all_runs: Sequence[RunResult], place: int) 
     if probability is not None and seeds is not None:
         cells = {"p of the value": probability, "seeds beyond chance": f"{seeds[0]} of {seeds[1]}"}
     ratio = deflated(runs, all_runs) if place == 0 else None
-    return cells if ratio is None else cells | {"deflated Sharpe": ratio}
+    return cells if ratio is None else cells | {DEFLATED: ratio}
 
 
 def months(results: list[RunResult]) -> list[Table]:
