@@ -110,8 +110,9 @@ class DrQV2(Learner[DrQV2Config]):
         config, std = self.config, self.std(step)
         self.slow_down(linear_schedule(1.0, config.rate_end, config.rate_steps, step))
         obs = self._shifted(batch.obs)
+        target = self._target(batch, std)  # before anything is kept for a backward pass
         features = self.encode(obs)
-        metrics = self.fit_critic(features, batch.action, self._target(batch, std))
+        metrics = self.fit_critic(features, batch.action, target)
         metrics |= self._update_actor(obs, features.detach(), std)
         self.end_update()
         return metrics

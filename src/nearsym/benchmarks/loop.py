@@ -1,4 +1,4 @@
-"""How long the training loop takes, from the times of its two parts: stepping and updating."""
+"""How long the training loop takes, from the times of its parts: stepping, updating, playing."""
 
 import statistics
 import time
@@ -34,6 +34,8 @@ class LoopTimes:
     """Sampling a batch and learning from it."""
     played: float
     """A step of an episode of an evaluation."""
+    world: float
+    """What the environment takes of `step`: all that another thread could do meanwhile."""
 
     def per_frame(self, episode: int) -> float:
         """Seconds of the whole loop for a frame of training, where evaluations play episodes of so
@@ -55,8 +57,10 @@ class LoopTimes:
         }
         seconds = interleaved(parts, rounds=1 if quick else 5, warmup=1, clock=clock)
         played = statistics.median(seconds["play"]) / (PLAYED * len(worlds[1:]))
-        stepped = _median(step, 10 if quick else 100, clock)
-        return cls(config, frames, stepped, statistics.median(seconds["update"]), played)
+        times = 10 if quick else 100
+        stepped = _median(step, times, clock)
+        world = _median(_stepping(worlds[0]), times, clock)
+        return cls(config, frames, stepped, statistics.median(seconds["update"]), played, world)
 
 
 def _made(config: RunConfig) -> tuple[Agent, list[gymnasium.Env]]:
@@ -94,6 +98,19 @@ def _parts(
         agent.update(replay.sample(config.training.batch_size, rng), step=10_000)
 
     return step, update
+
+
+def _stepping(env: gymnasium.Env) -> Callable[[], Any]:
+    """Random steps of an environment alone."""
+    env.reset(seed=0)
+    env.action_space.seed(0)
+
+    def step() -> None:
+        *_, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            env.reset()
+
+    return step
 
 
 def _median(run: Callable[[], Any], times: int, clock: Clock) -> float:
