@@ -5,7 +5,7 @@
                                                             beside those that NAME has already
 
 Results are kept with five digits and the ε that audits have measured, portfolios without their
-days, and data by the name of its file.
+days but for their daily returns over uniform holding, and data by the name of its file.
 """
 
 import re
@@ -18,6 +18,7 @@ from nearsym.studies.charts.all import charts_of
 from nearsym.studies.charts.chart import Chart
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import draw_charts
+from nearsym.studies.luck import EXCESS, excess
 from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.selection import TRADING, unique
@@ -36,7 +37,8 @@ OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
 show the file that is being kept: give it all seeds."""
-DIGITS = 5
+DIGITS, OF_EXCESS = 5, 3
+"""Significant digits of what is kept, and of daily returns, which are many."""
 
 
 def kept_results(folder: Path = DOCS / "results") -> list[RunResult]:
@@ -91,15 +93,18 @@ def _rounded(run: RunResult) -> RunResult:
         details["null"] = {n: {k: v for k, v in row.items() if k != "band"} for n, row in rows}
     fields = {"returns": run.returns, "relaxed": run.relaxed, "details": details}
     short = {name: _short(value) for name, value in fields.items()}
+    over_holding = excess(run)
+    if over_holding is not None:
+        short["details"][EXCESS] = _short(over_holding.tolist(), OF_EXCESS)
     return replace(run, settings=settings, **short)
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any, digits: int = DIGITS) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {name: _short(inner) for name, inner in value.items()}
-    return [_short(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: _short(inner, digits) for name, inner in value.items()}
+    return [_short(inner, digits) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def main(words: list[str]) -> None:

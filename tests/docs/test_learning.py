@@ -1,23 +1,8 @@
 """Learning before and after, side by side: the table in the docs is that of the results."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from study_results import made
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def script():
-    path = ROOT / "scripts" / "learning.py"
-    spec = importlib.util.spec_from_file_location("learning", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_table_is_that_of_the_results(script):

@@ -1,6 +1,5 @@
 """The settings of the trading task compared: the table in the docs, and what a run counts."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +9,6 @@ from nearsym.studies.files import read_study
 from study_results import made
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def script():
-    path = ROOT / "scripts" / "trading_settings.py"
-    spec = importlib.util.spec_from_file_location("trading_settings", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def traded(settings, curve):

@@ -9,6 +9,7 @@ from nearsym.errors import UsageError
 from nearsym.measures.intervals import bootstrap_interval, student_interval
 from nearsym.studies import sweeps
 from nearsym.studies.claims.judge import judge
+from nearsym.studies.luck import excess
 from nearsym.studies.paper import Printed
 from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
 from nearsym.studies.tables.all import OF_STUDIES, TABLES, tables_of
@@ -251,8 +252,13 @@ def test_results_beside_chance():
     assert 0 < skilled["deflated Sharpe"] < 1
     assert rows["random orders"]["final value (mm), 95 %"] == pytest.approx(1.3)
     assert "Deflated Sharpe:" in table.caption
-    (kept,) = trading([replace(run, details=run.details | {"value": []}) for run in runs])
-    assert "Deflated" not in kept.caption
+    lost = [replace(run, details=run.details | {"value": []}) for run in runs]
+    (without,) = trading(lost)
+    assert "Deflated" not in without.caption
+    for run, full in zip(lost, runs, strict=True):
+        run.details["excess"] = excess(full).tolist()
+    (kept,) = trading(lost)
+    assert kept.as_json() == table.as_json()
 
 
 def test_months_are_those_of_a_tear_sheet():

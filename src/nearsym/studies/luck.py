@@ -12,6 +12,8 @@ from nearsym.studies.scores import by_seed
 from nearsym.tasks.trading.skill import chance_of, daily_sharpe, deflated_sharpe
 
 FIGURE = "final_value"
+EXCESS = "excess"
+"""Where a result that has lost its days keeps what `excess` made of them."""
 
 
 def nulls_of(runs: Sequence[RunResult]) -> dict[str, Any]:
@@ -52,6 +54,8 @@ def deflated(runs: Sequence[RunResult], others: Sequence[RunResult]) -> float | 
 
 def excess(run: RunResult) -> np.ndarray | None:
     """Daily returns, mean of the sampled episodes, less those of uniform holding."""
+    if run.details.get(EXCESS):
+        return np.asarray(run.details[EXCESS])
     value, held = run.details.get("value"), run.details.get("baselines", {}).get("uniform")
     if not value or not held or len(held) != len(value[0]):
         return None

@@ -161,6 +161,7 @@ DETAILS: dict[str, tuple[Test, str]] = {
     "baselines": (table_of(array_of(1, 1)), "an object of numbers [day]"),
     "null": (table_of(is_null), "an object of kinds of chance"),
     "dates": (list_of(is_text), "a list of texts"),
+    "excess": (array_of(1, 1), "numbers [day]"),
     "epsilon": (or_none(is_number), "a number"),
 }
 """Those that tables and figures are made of; there may be others."""

@@ -34,7 +34,7 @@ OF_DEFLATED = (
     " Deflated Sharpe: the probability that the returns over uniform holding are more "
     "than the best of all runs shown would have by chance."
 )
-"""Needs the days, which kept results may have lost."""
+"""Needs the days, or what is left of them in kept results (`luck.EXCESS`)."""
 POLICIES = ("sampled", "mean policy")
 
 
