@@ -43,7 +43,7 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("A figure", "plots") from error
-    charts = [_labelled(chart) for chart in charts]
+    charts = _told_once([_labelled(chart) for chart in charts])
     columns = min(COLUMNS, len(charts))
     rows = -(-len(charts) // columns)
     figure = Figure(figsize=(0.6 + 3.4 * columns, 0.9 + 2.7 * rows), layout="constrained")
@@ -75,6 +75,24 @@ def _labelled(chart: Chart) -> Chart:
         ticks=tuple(map(as_label, chart.ticks)),
         dates=tuple(map(as_label, chart.dates)),
     )
+
+
+def _told_once(charts: Sequence[Chart]) -> list[Chart]:
+    """What all titles have in brackets, such as the scale, goes to the caption."""
+    first, *others = (re.findall(r" \(([^()]+)\)", chart.title) for chart in charts)
+    found = list(charts)
+    for words in first:
+        if all(words in each for each in others):
+            said = f"{words[0].upper()}{words[1:]}."
+            found = [
+                replace(
+                    chart,
+                    title=chart.title.replace(f" ({words})", ""),
+                    about=f"{chart.about} {said}",
+                )
+                for chart in found
+            ]
+    return found
 
 
 def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]) -> None:
