@@ -31,7 +31,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, TRADES = DOCS / "evidence.md", DOCS / "trading.md"
 DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-FIGURES = {"sweeps": "craft", "regret": "craft", "curves": "control", "weights": "control"}
+FIGURES = {"sweeps": "craft", "regret": "all", "curves": "control", "weights": "control"}
 """Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
 OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
@@ -63,7 +63,10 @@ def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
-    """The results of the craft, or those of the control tasks from state vectors or pixels."""
+    """The results of the craft, or those of the control tasks from state vectors or pixels; or
+    all."""
+    if which == "all":
+        return results
     kinds = {None: "craft", "state": "control", "pixels": "pixels"}
     return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] == which]
 

@@ -17,25 +17,33 @@ from nearsym.tasks.strength import ORIGINAL
 
 LEAST_WORLDS = 2
 """Fewer make no aggregate."""
+_SCORES = {
+    "regret": (at_end, "the mean return of the last three evaluations"),
+    "regret over the curve": (area, "the area under the learning curve"),
+}
 _HOW = (
-    "Regret of each model, in the last three evaluations or in the area under the curve. Returns "
-    "are normalised per task, from the first evaluations (0) to the best model (1). The best model "
-    "of a world, and the worst world of a model, are chosen on half of the seeds and measured on "
-    "the other half."
+    "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
+    "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
+    "on half of the seeds and measured on the other half."
 )
 
 
 def regrets(results: list[RunResult]) -> list[Table]:
     """The gap of each model to the best, world by world, their mean and their worst."""
-    found: dict[str, list[dict[str, Cell]]] = {}
+    found: dict[tuple[str, str], list[dict[str, Cell]]] = {}
     for scale, runs in by_scale(results).items():
         for place, models in enumerate(model_sets(runs)):
-            for name, score in (("regret", at_end), ("regret over the curve", area)):
+            for name, (score, said) in _SCORES.items():
                 each = regret_of(runs, score, models=models)
                 title = f"{name}, all models" if place else name
                 if each is not None:
-                    found.setdefault(title, []).extend(_rows(each, str(scale)))
-    return [table for title, rows in sorted(found.items()) for table in tabled(title, _HOW, rows)]
+                    about = _HOW.format(said)
+                    found.setdefault((title, about), []).extend(_rows(each, str(scale)))
+    return [
+        table
+        for (title, about), rows in sorted(found.items())
+        for table in tabled(title, about, rows)
+    ]
 
 
 def _rows(found: Regret, scale: str) -> list[dict[str, Cell]]:
