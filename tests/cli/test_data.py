@@ -39,6 +39,17 @@ def test_check_agrees_with_show_on_the_embedded_data():
     assert exit_code(checked) == 0
 
 
+def test_advice_names_the_flags_that_people_type(tmp_path, capsys):
+    path = tmp_path / "jump.csv"
+    path.write_text("date,A,B\n2001-01-02,1,2\n2001-01-03,9,2\n")
+    show(run(Data(action="check", file=str(path))))
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if "factor of 9" in line)
+    assert said.endswith(
+        "from 1 to 9, by a factor of 9: probably an unadjusted split or a wrong cell. "
+        "Use adjusted prices, or take it for a real move with --jumps accept."
+    )
+
+
 def test_check_lists_every_problem_and_exits_with_2(bad_file, capsys):
     result = run(Data(action="check", file=bad_file))
     assert {p["kind"] for p in result["problems"]} == {"late", "non-positive"}

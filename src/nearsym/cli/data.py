@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearsym.cli.options import Positional
+from nearsym.cli.flags import as_flags
+from nearsym.cli.options import Positional, options_of
 from nearsym.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ def show(result: dict[str, Any]) -> None:
         print(f"  file      {result['path']}")
     if result["action"] != "show":
         print(f"  problems  {len(result['problems']) or 'none'}")
+    options = options_of(Data)
     for problem in result["problems"]:
-        print(f"    {problem['text']}")
+        print(f"    {as_flags(problem['text'], options)}")
 
 
 def exit_code(result: dict[str, Any]) -> int:

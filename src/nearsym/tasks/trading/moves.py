@@ -90,4 +90,4 @@ def _described(prices: _Prices, day: int, kind: str) -> str:
         (morning, close), key=lambda p: 0 if np.isnan(p) else max(p, before) / min(p, before)
     )
     factor = max(then, before) / min(then, before)
-    return f"{then:g}, by a factor of {factor:.3g}: an unadjusted split or a wrong cell?"
+    return f"{then:g}, by a factor of {factor:.3g}: probably an unadjusted split or a wrong cell"
