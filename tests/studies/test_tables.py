@@ -1,5 +1,6 @@
 """Tables: their numbers are those of the runs, and nothing in a cell breaks out of it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -410,5 +411,6 @@ def test_verdicts_for_people():
     assert rows["C3"]["verdict"] == "reproduced"
     assert "4 comparisons: 4 yes" in rows["C3"]["numbers"]
     assert "approx − exact, last third of the curve 400" in rows["C3"]["numbers"]
+    assert re.search(r" p = [\d.e-]+\.$", rows["C3"]["numbers"])
     assert rows["C4"]["numbers"].startswith("Needs reacher")
     assert "spread, closed batches" in rows["C1"]["numbers"]

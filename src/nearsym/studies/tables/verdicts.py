@@ -22,7 +22,7 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
     ]
     about = (
         "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed; "
-        "families of claims corrected by Holm."
+        "p, by Holm's correction over the claims of a family, has to be below 0.05."
     )
     columns = ("claim", "verdict", "scale", "seeds", "statement", "numbers", "paper")
     return Table("claims", about, columns, tuple(rows))
@@ -41,7 +41,12 @@ def numbers(judged: Judgement) -> str:
     missing = f"; {len(judged.missing)} not run" if judged.missing else ""
     said = f"{telling.where}: {telling.what} {telling.measured.text()}"
     plural = "" if len(answers) == 1 else "s"
-    return f"{said}. {len(answers)} comparison{plural}: {counted}{missing}."
+    return f"{said}. {len(answers)} comparison{plural}: {counted}{missing}.{_corrected(judged)}"
+
+
+def _corrected(judged: Judgement) -> str:
+    """Comparisons that agree need not decide a claim: it is one of several."""
+    return f" p = {judged.p:.2g}." if judged.p is not None and judged.p < 1 else ""
 
 
 def _telling(judged: Judgement) -> Question:
