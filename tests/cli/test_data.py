@@ -27,7 +27,7 @@ def test_show_describes_the_embedded_data(capsys):
     assert json.loads(json.dumps(result)) == result
     show(result)
     printed = capsys.readouterr().out
-    assert "left out  cci_30 dx_30 (they need high and low prices)" in printed
+    assert "left out    cci_30 dx_30 (they need high and low prices)" in printed
     assert "501 days, 2021-01-04 … 2022-12-28" in printed
     assert exit_code(result) == 0
 

@@ -1,5 +1,6 @@
 """`nearsym data`: look at market data, judge it, fetch it."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,32 +52,40 @@ def run(args: Data) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    tickers = result["tickers"]
-    print(f"{result['source']}: {len(tickers)} tickers, {result['rows']} days")
-    print(f"  days      {result['start']} … {result['end']}")
-    print(f"  tickers   {' '.join(tickers)}")
-    if result.get("index"):
-        print(f"  index     {result['index']}")
-    print(f"  prices    {', '.join(result['fields'])}")
-    if result.get("indicators"):
-        print(f"  indicators {' '.join(result['indicators'])}")
-    if result.get("left_out"):
-        print(f"  left out  {' '.join(result['left_out'])} (they need high and low prices)")
-    if result.get("unused"):
-        print(f"  unused    {' '.join(result['unused'])} (columns that are no prices)")
-    if result.get("dropped"):
-        print(f"  dropped   {' '.join(result['dropped'])} (they start late)")
-    for part, days in result.get("split", {}).items():
-        span = f", {days['start']} … {days['end']}" if days["rows"] else ": choose dates by --split"
-        print(f"  {part:9s} {days['rows']} days{span}")
-    print(f"  sha256    {result['sha256']}")
-    if "path" in result:
-        print(f"  file      {result['path']}")
-    if result["action"] != "show":
-        print(f"  problems  {len(result['problems']) or 'none'}")
+    print(f"{result['source']}: {len(result['tickers'])} tickers, {result['rows']} days")
+    rows = list(_lines(result))
+    width = max(len(label) for label, _ in rows)
+    for label, said in rows:
+        print(f"  {label:<{width}}  {said}")
     options = options_of(Data)
     for problem in result["problems"]:
         print(f"    {as_flags(problem['text'], options)}")
+
+
+def _lines(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is told of data, with a label each."""
+    yield "days", f"{result['start']} … {result['end']}"
+    yield "tickers", " ".join(result["tickers"])
+    if result.get("index"):
+        yield "index", result["index"]
+    yield "prices", ", ".join(result["fields"])
+    notes = {
+        "indicators": "",
+        "left_out": " (they need high and low prices)",
+        "unused": " (columns that are no prices)",
+        "dropped": " (they start late)",
+    }
+    for name, note in notes.items():
+        if result.get(name):
+            yield name.replace("_", " "), f"{' '.join(result[name])}{note}"
+    for part, days in result.get("split", {}).items():
+        span = f", {days['start']} … {days['end']}" if days["rows"] else ": choose dates by --split"
+        yield part, f"{days['rows']} days{span}"
+    yield "sha256", result["sha256"]
+    if "path" in result:
+        yield "file", result["path"]
+    if result["action"] != "show":
+        yield "problems", str(len(result["problems"]) or "none")
 
 
 def exit_code(result: dict[str, Any]) -> int:
