@@ -67,7 +67,7 @@ def test_data_outside_the_papers_years_can_be_looked_at(tmp_path, capsys):
     result = run(Data(action="show", file=str(path)))
     assert result["split"]["train"] == {"start": None, "end": None, "rows": 0}
     show(result)
-    assert "test      0 days: choose dates by --split" in capsys.readouterr().out
+    assert "test        0 days: choose dates by --split" in capsys.readouterr().out
     with pytest.raises(
         UsageError, match="The validation part of the split 2051-01-01,2052-01-01 has"
     ):
