@@ -23,7 +23,7 @@ from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.trading.oracle import ORACLE
 from nearsym.tasks.trading.planted import PREFIX, SPLIT
 
-STRENGTHS = {"momentum": (0.3, 0.2, 0.1), "stretched": (1.0, 0.5, 0.25)}
+STRENGTHS = {"momentum": (0.3, 0.2, 0.1), "stretched": (3.0, 2.0, 1.0)}
 """From strong to weak."""
 VISIBLE: dict[str, Any] = {
     "split": SPLIT,

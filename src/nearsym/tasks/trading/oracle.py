@@ -1,4 +1,4 @@
-"""What can be made of a planted market by whoever knows the signal."""
+"""What can be made of a planted market by whoever knows how it is made, and its past."""
 
 import numpy as np
 

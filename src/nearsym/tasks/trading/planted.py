@@ -10,12 +10,13 @@ trained on (`SPLIT`). Log returns of a day are
 |---|---|
 | momentum | strength/√5 · Σ of the last five returns |
 | stretched | strength·σ·f(u): a pattern f(u) = ± sin 3πu, 0 < u < 1, begins at random and |
-| | lasts four to nine days, each time stretched by another factor |
+| | lasts four to nine days, each time stretched by another factor (`patterns.py`) |
 
 Prices are 100 where validation begins. With a strength of 0 there is nothing to find. The *oracle*
-knows e: each day it holds the stocks with e > 0 in proportion to e, and cash if there is none
-(`oracle.py`). Nobody without a look ahead knows more of tomorrow, so what it earns says how much
-there is to find.
+knows how the market is made and all prices so far, so what it earns says how much there is to find:
+each day it holds the stocks with E[e] > 0 in proportion to it, and cash if there is none
+(`oracle.py`). Momentum is known from the past; of a pattern that may have begun the past says only
+how probable it is.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from nearsym.errors import UsageError, shown, unknown_name
+from nearsym.tasks.trading.patterns import draw_patterns, knowable
 from nearsym.tasks.trading.prices import PriceTable
 
 PREFIX = "planted:"
@@ -35,22 +37,20 @@ DEVIATION = 0.01
 """Of a daily log return without signal."""
 SPAN = 5
 """Days that momentum looks back on."""
-WAIT, PATTERN, STRETCH = 4.0, 6.0, (0.6, 1.5)
-"""Mean days between patterns, days of one that is not stretched, and the factors of stretching."""
 STRONGEST = {"momentum": 0.4, "stretched": 10.0}
 """Beyond 1/√5 momentum would feed itself without end."""
 
 Returns = tuple[np.ndarray, np.ndarray]
-"""What happens, and what of it was planted."""
+"""What happens, and what could be known of it the day before."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlantedMarket:
-    """Prices, and what was planted into them."""
+    """Prices, and what can be known of them a day ahead."""
 
     table: PriceTable
     expected: np.ndarray
-    """(days, stocks): e[t], the mean of the log return from day t to t + 1."""
+    """(days, stocks): the mean of the log return from day t to t + 1, as far as the past tells."""
 
 
 @lru_cache(maxsize=8)
@@ -90,20 +90,10 @@ def _momentum(noise: np.ndarray, strength: float, rng: np.random.Generator) -> R
 
 
 def _stretched(noise: np.ndarray, strength: float, rng: np.random.Generator) -> Returns:
-    expected = np.zeros_like(noise)
-    for stock in range(noise.shape[1]):
-        day = 0
-        while day < len(noise):
-            day += int(rng.exponential(WAIT))
-            length = round(PATTERN * np.exp(rng.uniform(*np.log(STRETCH))))
-            u = (np.arange(length) + 0.5) / length
-            shape = rng.choice((-1.0, 1.0)) * np.sin(3 * np.pi * u)
-            kept = expected[day : day + length, stock]
-            kept[:] = strength * DEVIATION * shape[: len(kept)]
-            day += length
+    (days, stocks), scale = noise.shape, strength * DEVIATION
     returns = noise.copy()
-    returns[1:] += expected[:-1]
-    return returns, expected
+    returns[1:] += scale * draw_patterns(days, stocks, rng)[:-1]
+    return returns, knowable(returns, scale, DEVIATION)
 
 
 def is_planted(source: object) -> bool:
