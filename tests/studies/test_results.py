@@ -41,7 +41,7 @@ def test_entries_of_a_later_version_are_passed_over(tmp_path):
     write_results(tmp_path / "a", [result()])
     plain = json.loads((tmp_path / "a").read_text()) | {"weather": "fine"}
     (tmp_path / "a").write_text(json.dumps(plain) + "\n")
-    assert read_results(tmp_path / "a") == [result()]
+    assert read_results(str(tmp_path / "a")) == [result()]
 
 
 @pytest.mark.parametrize(

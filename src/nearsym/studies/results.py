@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,10 @@ def write_results(path: Path, results: Iterable[RunResult]) -> None:
         atomic.replace(path, "".join(lines).encode())
 
 
-def read_results(path: Path) -> list[RunResult]:
+def read_results(path: str | PathLike[str]) -> list[RunResult]:
     """The inverse of `write_results`; a damaged line is named."""
     try:
-        text = read_named_text(path)
+        text = read_named_text(Path(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     lines = text.removesuffix("\n").split("\n") if text else []  # JSON has other ends of lines too
