@@ -21,7 +21,7 @@ from nearsym.studies.figures import draw_charts
 from nearsym.studies.luck import EXCESS, excess
 from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.results import RunResult, read_results, write_results
-from nearsym.studies.selection import TRADING, unique
+from nearsym.studies.selection import TRADING, is_planted, unique
 from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.verdicts import verdicts
@@ -96,7 +96,7 @@ def _rounded(run: RunResult) -> RunResult:
         details["null"] = {n: {k: v for k, v in row.items() if k != "band"} for n, row in rows}
     fields = {"returns": run.returns, "relaxed": run.relaxed, "details": details}
     short = {name: _short(value) for name, value in fields.items()}
-    over_holding = excess(run)
+    over_holding = None if is_planted(run) else excess(run)  # their table has no use for it
     if over_holding is not None:
         short["details"][EXCESS] = _short(over_holding.tolist(), OF_EXCESS)
     return replace(run, settings=settings, **short)

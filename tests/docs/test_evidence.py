@@ -35,3 +35,5 @@ def test_returns_over_holding_are_kept_and_survive_being_kept_again(script):
     once = script._rounded(made("none", 100, details=details))
     assert once.details == {"excess": [0.1, 0.0988]}
     assert script._rounded(once) == once
+    planted = made("none", 100, task="trading", variant="momentum=0.3", details=details)
+    assert script._rounded(planted).details == {}
