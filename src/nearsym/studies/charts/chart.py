@@ -45,7 +45,7 @@ class Line:
         ends = [point.ci95 for point in points]
         whole = [pair for pair in ends if pair is not None]
         seeds = min((point.seeds for point in points), default=0)
-        known = len(whole) == len(ends) and seeds >= LEAST_FOR_A_BAND
+        known = len(whole) == len(ends) and all(map(_narrow, points))
         return cls(
             name,
             tuple(map(float, x)),
@@ -116,9 +116,16 @@ def _short(value: float) -> float | None:
     return float(f"{value:.5g}") if math.isfinite(value) else None
 
 
+def _narrow(point: Measured) -> bool:
+    """Whether an interval rests on enough to be drawn. One over several worlds rests on the seeds
+    of all of them, and its degrees of freedom say so."""
+    freedom = point.seeds - 1 if point.freedom is None else point.freedom
+    return freedom >= LEAST_FOR_A_BAND - 1
+
+
 def rests_on(points: Sequence[Measured]) -> str:
     """What the points of a chart rest on, for its caption."""
-    few = any(point.seeds == LEAST_FOR_A_BAND - 1 for point in points)
+    few = any(point.ci95 is not None and not _narrow(point) for point in points)
     said = said_of(points)
     return f"{said} Intervals are drawn from three seeds on." if few else said
 
