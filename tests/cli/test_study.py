@@ -1,12 +1,12 @@
 """`nearsym study`: what it prints, what it refuses."""
 
-import json
 import sys
-import types
+from pathlib import Path
 
 import pytest
 
 from nearsym.studies.execute import StudyOutcome
+from study_results import near, runs
 
 TINY = """
 [grid]
@@ -107,11 +107,57 @@ def test_help_names_every_study(capsys):
     assert all(f" {name}," in text or f" {name}." in text for name in STUDIES)
 
 
-def test_tables_and_claims_come_from_the_outcome(command, monkeypatch):
-    module = types.ModuleType("nearsym.studies.outcome")
-    module.__spec__ = types.SimpleNamespace()
-    module.outcome = lambda study, results: {"tables": {"x": [len(results)]}, "claims": [1]}
-    monkeypatch.setitem(sys.modules, "nearsym.studies.outcome", module)
-    found = command("study", "tasks", "--scale", "smoke", "--json").json
-    assert (found["tables"], found["claims"]) == ({"x": [15]}, [1])
-    assert json.dumps(found)
+@pytest.fixture
+def done(tmp_path, monkeypatch):
+    """As if every study were done, with a few results."""
+    made = runs({"none": near(50), "exact": near(60)})
+    monkeypatch.setattr(
+        "nearsym.studies.execute.run_study",
+        lambda study, **options: StudyOutcome(study, tmp_path / "found", len(made), made, {}),
+    )
+    return tmp_path / "found" / "files"
+
+
+def test_tables_and_verdicts_are_printed_and_written_with_figures(command, done):
+    said = command("study", "curves", "--scale", "smoke")
+    assert said.code == 0
+    assert "\nend\ntask " in f"\n{said.out}"
+    assert "\nMean return of the last three evaluations. Laptop, state, sac. 95 % " in said.out
+    assert "\nC6   not run     Originals: approx is not worse than exact.\n" in said.out
+    assert said.out.splitlines()[-1].startswith("As one page: nearsym report ")
+    written = {path.name for path in done.iterdir()}
+    assert {"end.md", "end.tex", "claims.md", "curves-laptop-state-sac.svg"} <= written
+    assert f"{len(written)} files of tables and figures are in {done}\n" in said.out
+    found = command("study", "curves", "--scale", "smoke", "--json").json
+    assert {Path(name).name for name in found["files"]} == written
+    assert found["tables"]["end"][0]["exact"]["seeds"] == len(near(60))
+
+
+def test_a_long_table_is_left_to_its_file(command, done, monkeypatch):
+    monkeypatch.setattr("nearsym.cli.study.MOST_ROWS", 2)
+    assert "\nend\n3 lines, in its file\n" in f"\n{command('study', 'curves').out}"
+
+
+def test_tables_without_matplotlib(command, done, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said = command("study", "curves")
+    assert said.code == 0
+    assert 'pip install "nearsym[plots]"' in said.err
+    assert {path.suffix for path in done.iterdir()} == {".md", ".tex"}
+
+
+def test_names_are_checked_before_anything_is_run(command, tmp_path):
+    (tmp_path / "own.toml").write_text(f'tables = ["ned"]\n{TINY}')
+    said = command("study", "own.toml")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "Unknown table 'ned'. Did you mean 'end'?" in said.err
+    assert not (tmp_path / "studies").exists()
+
+
+def test_files_do_not_go_where_a_link_points(command, done, tmp_path):
+    done.parent.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    done.symlink_to(tmp_path / "elsewhere")
+    said = command("study", "curves")
+    assert said.code != 0
+    assert not list((tmp_path / "elsewhere").iterdir())

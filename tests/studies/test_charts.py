@@ -18,7 +18,7 @@ from nearsym.studies.charts.curves import curves, over_time, profiles
 from nearsym.studies.charts.maps import maps, worst
 from nearsym.studies.charts.trading import portfolios, rollouts, time_weights
 from nearsym.studies.charts.weights import weights
-from nearsym.studies.figures import FIGURES, OF_STUDIES, draw_charts, file_name, write_figures
+from nearsym.studies.figures import draw_charts, file_name, write_figures
 from nearsym.studies.regret import regret_of
 from nearsym.studies.scores import at_end
 from nearsym.studies.statistics import STUDENT, Measured
@@ -295,11 +295,6 @@ def test_relaxed_weights_over_training(tmp_path):
     text = path.read_text()
     assert "encoder.convs.1" in text
     assert "3 runs" in text
-
-
-def test_studies_name_figures_that_exist():
-    for names in OF_STUDIES.values():
-        assert set(names) <= set(FIGURES)
 
 
 def test_names_of_files():

@@ -11,11 +11,14 @@ import pytest
 from browser import Browser, find_chromium
 from nearsym.errors import UsageError
 from nearsym.studies import sweeps
+from nearsym.studies.builtin import STUDIES, builtin_study
+from nearsym.studies.claims.judge import CLAIMS
 from nearsym.studies.files_for_papers import write_files
-from nearsym.studies.outcome import outcome
+from nearsym.studies.outcome import check_names, outcome
 from nearsym.studies.report import page as page_module
 from nearsym.studies.report.page import build_page, read_sources, title_of, write_report
 from nearsym.studies.results import write_results
+from nearsym.studies.study import SCALES, Grid, Study
 from study_results import made, near, runs
 
 EVIL = "<img src=x onerror=alert(1)>\"'&</script><script>alert(2)</script>"
@@ -189,29 +192,48 @@ def test_files_for_papers(tmp_path):
 
 
 def test_outcome_of_a_built_in_study():
-    found = outcome("regret", study())
+    found = outcome(builtin_study("regret"), study()).as_json()
     assert set(found["tables"]) >= {"regret", "strength craft tilt", "end"}
-    assert [claim["id"] for claim in found["claims"]] == ["N1", "N2", "N3"]
+    assert [claim["id"] for claim in found["claims"]] == ["N1", "N2"]
     claim = found["claims"][1]
     assert claim["verdict"] == "reproduced"
     assert {"id", "verdict", "numbers", "criterion", "scale", "paper"} <= claim.keys()
     json.dumps(found, allow_nan=False)
 
 
+def own_study(**named):
+    return Study(name="mine", grids=(Grid({"task": "craft"}),), **named)
+
+
 def test_outcome_of_ones_own_study():
-    found = outcome("mine", study())
+    found = outcome(own_study(), study()).as_json()
     assert {"runs", "end", "area", "parameters"} <= set(found["tables"])
     assert found["claims"] == []
-    assert outcome("mine", [], claims=["C25"])["claims"][0]["verdict"] == "reproduced"
+    assert set(found["said"]) == set(found["tables"])
 
 
-def test_outcome_of_a_study_as_a_value():
-    class Study:
-        name, tables, claims = "curves", ("end",), ("C6",)
+def test_outcome_of_a_study_that_names_what_it_wants():
+    found = outcome(own_study(tables=("end",), claims=("C25", "C6")), study())
+    assert [table.name for table in found.tables] == ["end"]
+    assert [each.claim.id for each in found.judged] == ["C6", "C25"]
+    assert found.judged[1].verdict == "reproduced"
 
-    found = outcome(Study(), study())
-    assert list(found["tables"]) == ["end"]
-    assert [claim["id"] for claim in found["claims"]] == ["C6"]
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("scale", SCALES)
+def test_built_in_studies_name_what_exists(name, scale):
+    check_names(builtin_study(name, scale))
+
+
+@pytest.mark.parametrize("kind", ["tables", "figures", "claims"])
+def test_names_that_do_not_exist(kind):
+    with pytest.raises(UsageError, match=rf"Unknown {kind[:-1]} 'C1O'"):
+        check_names(own_study(**{kind: ("C1O",)}))
+
+
+def test_every_claim_belongs_to_a_study_that_judges_it():
+    for claim in CLAIMS:
+        assert claim.id in builtin_study(claim.study).claims
 
 
 def test_sections_name_what_exists():

@@ -94,7 +94,7 @@ def test_parameters_without_training(found):
 @pytest.mark.parametrize("name", STUDIES)
 def test_tables_claims_and_report(found, name, tmp_path):
     made = found[name]
-    said = outcome(made.study, made.results)
+    said = outcome(made.study, made.results).as_json()
     if name != "regret":  # in seconds nothing may be learned, and then there is no regret
         assert set(made.study.tables) <= set(said["tables"])
     assert {claim["id"] for claim in said["claims"]} == set(made.study.claims)

@@ -30,21 +30,26 @@ class Claims:
 def run(args: Claims) -> dict[str, Any]:
     """`{"claims": [{"id", "verdict", "scale", "numbers", …}], "judged", "results"}`."""
     from nearsym.studies.claims.judge import judge
+    from nearsym.studies.outcome import Outcome
     from nearsym.studies.report.page import read_sources
-    from nearsym.studies.tables.verdicts import numbers
 
     results = read_sources([args.from_])
     judged = judge(results, None if args.claim is None else [args.claim])
-    claims = [each.as_json() | {"said": numbers(each)} for each in judged]
+    claims = Outcome([], judged).as_json()["claims"]
     counted = {each.claim.id for each in judged if each.verdict != "not run"}
     return {"claims": claims, "judged": len(counted), "results": len(results)}
 
 
 def show(result: dict[str, Any]) -> None:
     """A table for people."""
-    for claim in result["claims"]:
+    show_each(result["claims"])
+    ids = {claim["id"] for claim in result["claims"]}
+    print(f"{result['judged']} of {len(ids)} claims judged by {result['results']} runs.")
+
+
+def show_each(claims: list[dict[str, Any]]) -> None:
+    """The verdicts, and what decided them."""
+    for claim in claims:
         scale = f" ({claim['scale']})" if claim["scale"] else ""
         print(f"{claim['id']:4} {claim['verdict']:11}{scale} {claim['claim']}")
         print(f"     {claim['said']}")
-    ids = {claim["id"] for claim in result["claims"]}
-    print(f"{result['judged']} of {len(ids)} claims judged by {result['results']} runs.")

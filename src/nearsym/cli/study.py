@@ -1,20 +1,22 @@
 """`nearsym study`."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal
 
+from nearsym.cli import claims
 from nearsym.cli.flags import as_flags
 from nearsym.cli.options import Positional, options_of
-from nearsym.errors import UsageError, check_range
-
-CLAIMS = "nearsym.cli.claims"
-"""The module behind `nearsym study claims`: its class `Claims` has a positional `study`, which is
-the word claims; its functions `run` and `show` are a command's."""
+from nearsym.errors import MissingExtraError, UsageError, check_range
 
 MOST_GPUS = 1024
 """Of one run."""
+MOST_ROWS = 60
+"""Of a table that is printed; longer ones are in their files."""
+FILES = "files"
+"""The folder of a study that has its tables and figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,8 @@ class Study:
     trading, planted, parameters, wall-clock, regret, stay-put.
 
     It may be stopped at any time; the same command goes on. Studies in one
-    folder share their runs.
+    folder share their runs. At the end it prints its tables and verdicts on
+    claims, and writes tables (.md, .tex) and figures (.svg) to its folder.
     """
 
     study: Positional[str]
@@ -58,20 +61,13 @@ class Study:
 
 def command(words: Sequence[str]) -> tuple[type, Any]:
     """Run a grid of runs: a table or figure of the paper, or a study of yours."""
-    claims = _claims() if words and words[0] == "claims" else None
-    return (Study, None) if claims is None else (claims.Claims, None)
-
-
-def _claims() -> Any:
-    from importlib import import_module
-
-    return None if find_spec(CLAIMS) is None else import_module(CLAIMS)
+    return (claims.Claims if words and words[0] == "claims" else Study), None
 
 
 def run(args: Any) -> dict[str, Any]:
     """`{"study", "scale", "runs": {"total", "done", "failed"}, "tables", "claims", …}`."""
     if not isinstance(args, Study):
-        return _claims().run(args)
+        return claims.run(args)
     study = _chosen(args)
     return _preview(args, study) if args.dry_run else _run(args, study)
 
@@ -79,6 +75,7 @@ def run(args: Any) -> dict[str, Any]:
 def _chosen(args: Study) -> Any:
     from nearsym.studies.builtin import STUDIES, builtin_study
     from nearsym.studies.files import read_study
+    from nearsym.studies.outcome import check_names
 
     check_range("gpus", args.gpus, 0, MOST_GPUS)
     if args.gpus and args.cluster is None:
@@ -89,6 +86,7 @@ def _chosen(args: Study) -> Any:
         study = builtin_study(args.study, args.scale)
     else:
         raise UsageError(f"A study of yours is a .toml or a .py file, got {args.study!r}.")
+    check_names(study)
     study = study if args.device is None else study.with_axis("device", args.device)
     return study if args.seeds is None else study.with_seeds(args.seeds)
 
@@ -111,8 +109,8 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
     counts = {"total": found.total, "done": len(found.results), "failed": len(found.failures)}
     failures = [{"run": name, "reason": reason} for name, reason in found.failures.items()]
     result = {"study": study.name, "scale": study.scale, "runs": counts, "failures": failures}
-    result |= {"tables": {}, "claims": [], "core_hours": found.core_hours}
-    return result | {"halted": found.halted, "out": str(found.folder)} | _outcome(study, found)
+    result |= {"core_hours": found.core_hours, "halted": found.halted, "out": str(found.folder)}
+    return result | _outcome(found)
 
 
 def _known(args: Study) -> list[Any]:
@@ -121,13 +119,31 @@ def _known(args: Study) -> list[Any]:
     return [] if args.known is None else read_sources([args.known])
 
 
-def _outcome(study: Any, found: Any) -> dict[str, Any]:
-    """Tables and claims, from what was found."""
-    if find_spec("nearsym.studies.outcome") is None:
-        return {}
+def _outcome(found: Any) -> dict[str, Any]:
+    """Tables, claims, and the files that have them."""
+    from nearsym.studies.files_for_papers import write_tables
     from nearsym.studies.outcome import outcome
+    from nearsym.studies.tables.verdicts import verdicts
+    from nearsym.training.untrusted import refuse_linked_folder
 
-    return outcome(study, found.results)
+    said, folder = outcome(found.study, found.results), found.folder / FILES
+    refuse_linked_folder(folder)
+    written = write_tables(
+        [*said.tables, *([verdicts(said.judged)] if said.judged else [])], folder
+    )
+    files = [*written, *_figures(found, folder)]
+    return said.as_json() | {"files": [str(path) for path in files]}
+
+
+def _figures(found: Any, folder: Any) -> list[Any]:
+    """Its figures; without what draws them, a word about it."""
+    from nearsym.studies.figures import write_figures
+
+    try:
+        return write_figures(found.results, folder, found.study.figures or None)
+    except MissingExtraError as error:
+        print(f"nearsym: {error} The tables are there.", file=sys.stderr)
+        return []
 
 
 def _preview(args: Study, study: Any) -> dict[str, Any]:
@@ -154,7 +170,7 @@ def exit_code(result: dict[str, Any]) -> int:
 def show(result: dict[str, Any]) -> None:
     """The result for people."""
     if "runs" not in result:
-        _claims().show(result)
+        claims.show(result)
     elif "expected" in result:
         _show_preview(result)
     else:
@@ -162,10 +178,14 @@ def show(result: dict[str, Any]) -> None:
 
 
 def _show(result: dict[str, Any]) -> None:
+    for name, lines in result["said"].items():
+        long = len(lines) > MOST_ROWS
+        print(name, *([f"{len(lines)} lines, in its file"] if long else lines), "", sep="\n")
+    claims.show_each(result["claims"])
     runs = result["runs"]
     print(
         f"{result['study']} ({result['scale']}): {runs['done']} of {runs['total']} runs done, "
-        f"{result['core_hours']:.1f} core-hours of training. Look at it in {result['out']}"
+        f"{result['core_hours']:.1f} core-hours of training."
     )
     options = options_of(Study)
     for failure in result["failures"]:
@@ -173,6 +193,9 @@ def _show(result: dict[str, Any]) -> None:
     if result["halted"]:
         reason = as_flags(result["halted"], options)
         print(f"No more runs were begun: {reason} Then the same command goes on.")
+    if result["files"]:
+        print(f"{len(result['files'])} files of tables and figures are in {result['out']}/{FILES}")
+    print(f"As one page: nearsym report {shlex.quote(result['out'])} --out report.html")
 
 
 def _show_preview(result: dict[str, Any]) -> None:

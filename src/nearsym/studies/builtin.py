@@ -72,7 +72,7 @@ def _curves(scale: str) -> Study:
         scale=scale,
         grids=grids,
         tables=("end", "area", "differences", "aggregates"),
-        figures=("curves",),
+        figures=("curves", "profiles"),
         claims=("C2", "C3", "C4", "C5", "C6"),
     )
 
@@ -85,6 +85,7 @@ def _final(scale: str) -> Study:
         grids=SMOKE_PIXELS + SMOKE_VECTORS if scale == "smoke" else _table_1(scale),
         evaluation=Evaluation(episodes=FINAL[scale], noise="task"),
         tables=("final", "end"),
+        figures=("curves",),
         claims=tuple(f"C{n}" for n in range(9, 17)),
     )
 
@@ -97,6 +98,7 @@ def _noise(scale: str) -> Study:
         grids=SMOKE_PIXELS if scale == "smoke" else _table_1(scale),
         evaluation=Evaluation(episodes=FINAL[scale], noise="task"),
         tables=("final", "noise"),
+        figures=("curves",),
         claims=("C17",),
     )
 
@@ -121,6 +123,7 @@ def _noise_trained(scale: str) -> Study:
         grids=grids,
         evaluation=Evaluation(episodes=FINAL[scale], noise="task"),
         tables=("noise-trained",),
+        figures=("curves",),
         claims=("C18",),
     )
 
@@ -142,7 +145,7 @@ def _weights(scale: str) -> Study:
         scale=scale,
         grids=grids,
         tables=("spread",),
-        figures=("weights",),
+        figures=("weights", "relaxed"),
         claims=("C1", "C7", "C8"),
     )
 
@@ -163,6 +166,7 @@ def _rpp_tau(scale: str) -> Study:
         scale=scale,
         grids=grids,
         tables=("rpp-tau",),
+        figures=("curves",),
         claims=("C19",),
     )
 
@@ -194,7 +198,7 @@ def _trading(scale: str) -> Study:
         scale=scale,
         grids=tuple(Grid(shared | given) for given in axes),
         evaluation=Evaluation(episodes=2 if scale == "smoke" else 10),
-        tables=("trading",),
+        tables=("trading", "months"),
         figures=("rollouts", "trading", "trading-weights", "prices"),
         claims=("C21", "C22", "C23", "C24"),
     )

@@ -178,22 +178,6 @@ FIGURES: dict[str, Callable[[list[RunResult]], Drawn]] = {
     "prices": lambda results: {"prices": draw_prices()},
 }
 """Figures by name. Those of results give nothing where there is nothing to draw."""
-OF_STUDIES: dict[str, tuple[str, ...]] = {
-    "curves": ("curves", "profiles"),
-    "final": (),
-    "noise": (),
-    "noise-trained": (),
-    "weights": ("weights", "relaxed"),
-    "rpp-tau": ("curves",),
-    "tasks": ("tasks",),
-    "trading": ("rollouts", "trading", "trading-weights", "prices"),
-    "planted": ("planted",),
-    "parameters": (),
-    "wall-clock": ("wall-clock",),
-    "regret": ("regret", "sweeps", "profiles", "curves"),
-    "stay-put": ("weights", "curves"),
-}
-"""What the built-in studies draw."""
 
 
 def write_figures(

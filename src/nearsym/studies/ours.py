@@ -55,7 +55,7 @@ def regret_study(scale: str) -> Study:
         scale=scale,
         grids=grids,
         tables=("regret", "sweeps", "aggregates", "end", "settings"),
-        figures=("regret", "sweeps"),
+        figures=("regret", "sweeps", "profiles", "curves"),
         claims=("N1", "N2"),
     )
 
@@ -94,7 +94,7 @@ def stay_put_study(scale: str) -> Study:
         scale=scale,
         grids=grids,
         tables=("settings", "end", "spread"),
-        figures=("weights",),
+        figures=("weights", "curves"),
         claims=("N3",),
     )
 

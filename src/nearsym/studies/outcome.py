@@ -1,55 +1,60 @@
-"""What a study says: its tables and its claims, as plain data."""
+"""What a study says: its tables and its claims."""
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from nearsym.studies.claims.judge import claim_ids, claims_of, judge
+from nearsym.errors import unknown_name
+from nearsym.studies.claims.claim import Judgement
+from nearsym.studies.claims.judge import claim_ids, judge
+from nearsym.studies.figures import FIGURES
 from nearsym.studies.results import RunResult
-from nearsym.studies.tables.all import OF_STUDIES, tables_of
+from nearsym.studies.study import Study
+from nearsym.studies.tables.all import TABLES, tables_of
+from nearsym.studies.tables.table import Table
+from nearsym.studies.tables.verdicts import numbers
 
 
-class Named(Protocol):
-    """What a study says of itself."""
+@dataclass(frozen=True)
+class Outcome:
+    """Tables, and verdicts on claims."""
 
-    @property
-    def name(self) -> str: ...
+    tables: list[Table]
+    judged: list[Judgement]
 
-    @property
-    def tables(self) -> tuple[str, ...]: ...
+    def as_json(self) -> dict[str, Any]:
+        """`{"tables": {name: rows}, "claims": [{"id", "verdict", "numbers", …}], "said": {name:
+        lines}}`; the last are the tables for people."""
+        return {
+            "tables": {table.name: table.as_json() for table in self.tables},
+            "claims": [each.as_json() | {"said": numbers(each)} for each in self.judged],
+            "said": {table.name: table.lines() for table in self.tables},
+        }
 
-    @property
-    def claims(self) -> tuple[str, ...]: ...
 
+def outcome(study: Study, results: Iterable[RunResult]) -> Outcome:
+    """The tables and claims that a study names; one that names no tables has every table that its
+    results have something for.
 
-def outcome(
-    study: str | Named,
-    results: Iterable[RunResult],
-    *,
-    tables: Iterable[str] | None = None,
-    claims: Iterable[str] | None = None,
-) -> dict[str, Any]:
-    """`{"tables": {name: rows}, "claims": [{"id", "verdict", "numbers", …}]}`.
-
-    A built-in `study`, by name or as a value, has its own tables and claims; any other has every
-    table that its results have something for, and no claims. `tables` and `claims` choose others.
-
-    >>> found = outcome("rpp-tau", [])
-    >>> found["tables"], [(claim["id"], claim["verdict"]) for claim in found["claims"]]
-    ({}, [('C19', 'not run')])
+    >>> from nearsym.studies.builtin import builtin_study
+    >>> found = outcome(builtin_study("rpp-tau"), [])
+    >>> found.tables, [(each.claim.id, each.verdict) for each in found.judged]
+    ([], [('C19', 'not run')])
     """
     runs = list(results)
-    own_tables, own_claims = _of(study)
-    wanted = own_tables if tables is None else tables
-    ids = own_claims if claims is None else list(claims)
-    found = {table.name: table.as_json() for table in tables_of(runs, wanted)}
-    judged = judge(runs, [name for name in claim_ids() if name in ids]) if ids else []
-    return {"tables": found, "claims": [each.as_json() for each in judged]}
+    ids = [name for name in claim_ids() if name in study.claims]
+    judged = judge(runs, ids) if ids else []
+    return Outcome(tables_of(runs, study.tables or None), judged)
 
 
-def _of(study: str | Named) -> tuple[Iterable[str] | None, list[str]]:
-    """Tables and claims; a study that names none has the usual ones."""
-    name = study if isinstance(study, str) else study.name
-    tables, claims = OF_STUDIES.get(name), claims_of(name)
-    if isinstance(study, str):
-        return tables, claims
-    return study.tables or tables, list(study.claims) or claims
+def check_names(study: Study) -> None:
+    """Refuse names of tables, figures and claims that do not exist, before anything is run."""
+    known: dict[str, Collection[str]] = {
+        "tables": TABLES,
+        "figures": FIGURES,
+        "claims": claim_ids(),
+    }
+    for kind, names in known.items():
+        for name in getattr(study, kind):
+            if name not in names:
+                raise unknown_name(kind.removesuffix("s"), name, names)

@@ -200,8 +200,11 @@ class Study:
     trains: bool = True
     """Without training, only networks are built and counted."""
     tables: tuple[str, ...] = ()
+    """What `nearsym study` prints at the end; if none is named, all that results have."""
     figures: tuple[str, ...] = ()
+    """What it draws; if none is named, all that results have."""
     claims: tuple[str, ...] = ()
+    """What it judges."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][\w-]*", self.name):

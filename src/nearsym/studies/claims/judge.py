@@ -25,18 +25,6 @@ def claim_ids() -> list[str]:
     return sorted([claim.id for claim in CLAIMS] + [claim.id for claim in COMPUTED], key=_number)
 
 
-def claims_of(study: str) -> list[str]:
-    """The claims that a built-in study is about.
-
-    >>> claims_of("weights")
-    ['C1', 'C7', 'C8']
-    """
-    of_runs = {claim.id for claim in CLAIMS if claim.study == study}
-    return [
-        name for name in claim_ids() if name in of_runs | ({"C1"} if study == "weights" else set())
-    ]
-
-
 def judge(
     results: Iterable[RunResult], ids: Sequence[str] | None = None, *, compute: bool = True
 ) -> list[Judgement]:

@@ -159,7 +159,7 @@ CLAIMS = [
         "N3",
         "A penalty, a slower rate or a later start of relaxed weights removes what approx loses to "
         "exact on symmetric tasks, without loss elsewhere.",
-        "regret",
+        "stay-put",
         "For one of the treatments: at the end approx with it is not more than 5 % below exact on "
         "originals, and not more than 5 % below plain approx in modified worlds.",
         "Ours.",

@@ -1,4 +1,4 @@
-"""Every table by its name, and those of each study."""
+"""Every table by its name."""
 
 from collections.abc import Callable, Iterable
 
@@ -45,22 +45,6 @@ TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "tasks": tasks,
 }
 """Each gives no table where the results have nothing for it."""
-OF_STUDIES: dict[str, tuple[str, ...]] = {
-    "curves": ("end", "area", "differences", "aggregates"),
-    "final": ("final", "end"),
-    "noise": ("final", "noise"),
-    "noise-trained": ("noise-trained",),
-    "weights": ("spread",),
-    "rpp-tau": ("rpp-tau",),
-    "tasks": ("tasks",),
-    "trading": ("trading", "months"),
-    "planted": ("planted",),
-    "parameters": ("parameters",),
-    "wall-clock": ("wall-clock",),
-    "regret": ("regret", "sweeps", "aggregates", "end", "settings"),
-    "stay-put": ("settings", "end", "spread"),
-}
-"""What the built-in studies tabulate; one's own gets every table that there is."""
 
 
 def tables_of(results: Iterable[RunResult], names: Iterable[str] | None = None) -> list[Table]:

@@ -55,6 +55,20 @@ class Table:
         cells = [row[column] for row in self.rows if row.get(column) is not None]
         return bool(cells) and not any(isinstance(cell, str) for cell in cells)
 
+    def lines(self) -> list[str]:
+        """For a terminal: columns under each other, and the caption."""
+        body = [[" ".join(cell.split()) for cell in row] for row in [self.columns, *self.texts()]]
+        widths = [max(map(len, cells)) for cells in zip(*body, strict=True)]
+        right = [self.numeric(name) for name in self.columns]
+        aligned = [
+            "  ".join(
+                cell.rjust(width) if numeric else cell.ljust(width)
+                for cell, width, numeric in zip(row, widths, right, strict=True)
+            )
+            for row in body
+        ]
+        return [*(line.rstrip() for line in aligned), self.caption]
+
     def markdown(self) -> str:
         """For a page or an issue, with its caption below."""
         rules = ["---:" if self.numeric(name) else "---" for name in self.columns]
