@@ -31,8 +31,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, TRADES = DOCS / "evidence.md", DOCS / "trading.md"
 DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-FIGURES = {"sweeps": "craft", "regret": "all", "curves": "control", "weights": "control"}
-"""Groups of charts, each a picture, docs/images/evidence-NAME.png, and of which runs."""
+FIGURES = {
+    "sweeps": ("sweeps", "craft"),
+    "regret": ("regret", "all"),
+    "curves": ("curves", "control"),
+    "weights": ("weights", "control"),
+    "pixels": ("curves", "pixels"),
+    "pixels-weights": ("weights", "pixels"),
+}
+"""Pictures docs/images/evidence-NAME.png: which charts, and of which runs."""
 OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
@@ -119,8 +126,8 @@ def main(words: list[str]) -> None:
         mine = of_page(page, results)
         page.write_text(filled(page.read_text("utf-8"), mine, results), "utf-8")
     results = of_page(PAGE, results)
-    for name, which in FIGURES.items():
-        save(charts_of(chosen(results, which), [name]), f"evidence-{name}")
+    for name, (kind, which) in FIGURES.items():
+        save(charts_of(chosen(results, which), [kind]), f"evidence-{name}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 """The page of evidence shows what the kept results say."""
 
+import re
+
 import pytest
 
 from study_results import made
+
+NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?) ± (\d[\d,]*(?:\.\d+)?)")
+"""A number with its interval, as tables and pages write it."""
 
 
 @pytest.mark.parametrize("name", ["PAGE", "TRADES"])
@@ -37,3 +42,39 @@ def test_returns_over_holding_are_kept_and_survive_being_kept_again(script):
     assert script._rounded(once) == once
     planted = made("none", 100, task="trading", variant="momentum=0.3", details=details)
     assert script._rounded(planted).details == {}
+
+
+def numbers(text):
+    return [
+        tuple(part.replace("−", "-").replace(",", "") for part in m) for m in NUMBER.findall(text)
+    ]
+
+
+def agree(said, measured):
+    """Whether a number of a page is one of a table, perhaps with fewer digits."""
+    return all(
+        float(s) == round(float(m), len(s.partition(".")[2]))
+        for s, m in zip(said, measured, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/evidence.md"])
+def test_numbers_with_intervals_are_those_of_a_table(script, name):
+    pages = [path.read_text("utf-8") for path in (script.PAGE, script.TRADES)]
+    tables = [
+        pair
+        for page in pages
+        for block in script.BLOCK.finditer(page)
+        for pair in numbers(block[0])
+    ]
+    prose = script.BLOCK.sub("", (script.DOCS.parent / name).read_text("utf-8"))
+    unknown = [said for said in numbers(prose) if not any(agree(said, pair) for pair in tables)]
+    assert not unknown
+
+
+def test_a_number_that_no_table_has_is_found():
+    (said,) = numbers("approx ends at −1,234.5 ± 6")
+    assert said == ("-1234.5", "6")
+    assert agree(said, ("-1234.46", "6.4"))
+    assert not agree(said, ("-1234.46", "6.6"))
+    assert not agree(said, ("1234.5", "6"))

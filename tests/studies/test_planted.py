@@ -44,7 +44,7 @@ def test_the_table_and_the_chart_have_a_place_for_every_market_and_model():
     runs += [traded("approx", seed, 3.0) for seed in range(3)]
     runs += [traded("approx", seed, 1.5, "momentum=0.1", oracle=1.6) for seed in range(3)]
     runs += [traded("approx", seed, 1.05, "momentum=0") for seed in range(3)]
-    (table,) = planted_table(runs)
+    table, compared = planted_table(runs)
     rows = {(row["strength"], row["model"]): row for row in table.as_json()}
     assert list(rows) == [
         ("0.3", "none"),
@@ -59,6 +59,11 @@ def test_the_table_and_the_chart_have_a_place_for_every_market_and_model():
     nothing = rows["0", "approx T"]
     assert "found, sampled" not in nothing
     assert nothing["seeds beyond chance"] == "0 of 3"
+    (difference,) = compared.as_json()
+    assert (difference["strength"], difference["models"]) == ("0.3", "approx T − none")
+    mean = np.mean([np.log(3 / (2.0 + 0.2 * seed)) / np.log(4) for seed in range(3)])
+    assert difference["found, sampled"]["value"] == pytest.approx(mean)
+    assert difference["found, mean policy"]["value"] == pytest.approx(0)
     (chart,) = planted_charts(runs)
     assert [line.name for line in chart.lines] == ["approx T", "none"]
     assert chart.lines[0].x == (0.1, 0.3)

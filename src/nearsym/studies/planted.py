@@ -6,6 +6,8 @@ seen: nothing drifts, orders are weights, trading is free, and a day's reward is
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,9 @@ from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.claims.portfolios import figure_of
 from nearsym.studies.luck import beyond, chance
 from nearsym.studies.results import RunResult
-from nearsym.studies.scores import by_seed
+from nearsym.studies.scores import Score, by_seed
 from nearsym.studies.selection import TRADING, by_arm, by_scale, is_planted, unique, variant_of
-from nearsym.studies.statistics import Measured, mean_over_seeds
+from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.trading.oracle import ORACLE
@@ -98,7 +100,8 @@ def share_found(run: RunResult, portfolio: int = 0) -> float:
 
 
 def planted_table(results: list[RunResult]) -> list[Table]:
-    """For every signal and strength what each model finds, and how probable that is by chance."""
+    """For every signal and strength what each model finds, and how probable that is by chance; and
+    the differences of models."""
     rows: list[dict[str, Cell]] = []
     for (signal, strength), runs in _markets(results).items():
         for arm, some in by_arm(runs).items():
@@ -111,7 +114,25 @@ def planted_table(results: list[RunResult]) -> list[Table]:
         "Share of the oracle's log growth over uniform holding that a model finds in the test "
         "part; p: how probable its final value is by chance."
     )
-    return tabled("planted", about, rows)
+    return [*tabled("planted", about, rows), *_compared(results)]
+
+
+def _compared(results: list[RunResult]) -> list[Table]:
+    """How much more one model finds than another, paired by seed."""
+    rows: list[dict[str, Cell]] = [
+        {"signal": signal, "strength": f"{strength:g}", "models": f"{a} − {b}"}
+        | {
+            name: mean_over_seeds(differences(by_seed(arms[a], score), by_seed(arms[b], score)))
+            for name, score in _SCORES.items()
+        }
+        for (signal, strength), runs in _markets(results).items()
+        if strength
+        for arms in [by_arm(runs)]
+        for a, b in combinations(reversed(arms), 2)
+        if {run.seed for run in arms[a]} & {run.seed for run in arms[b]}
+    ]
+    about = "How much more of the oracle's growth one model finds than another, paired by seed."
+    return tabled("planted differences", about, rows)
 
 
 def planted_charts(results: list[RunResult]) -> list[Chart]:
@@ -161,11 +182,14 @@ def _markets(results: list[RunResult]) -> dict[tuple[str, float], list[RunResult
     return dict(sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])))
 
 
+_SCORES: dict[str, Score] = {
+    "found, sampled": share_found,
+    "found, mean policy": partial(share_found, portfolio=1),
+}
+
+
 def _shares(runs: Sequence[RunResult]) -> dict[str, Cell]:
-    return {
-        "found, sampled": mean_over_seeds(by_seed(runs, share_found)),
-        "found, mean policy": mean_over_seeds(by_seed(runs, lambda run: share_found(run, 1))),
-    }
+    return {name: mean_over_seeds(by_seed(runs, score)) for name, score in _SCORES.items()}
 
 
 def _chances(runs: Sequence[RunResult]) -> dict[str, Cell]:

@@ -30,9 +30,8 @@ def _returns(sweep: Sweep) -> Chart:
     for model in models:
         values = {s: by_seed(by_arm(r).get(model, []), at_end) for s, r in sweep.runs.items()}
         found = {s: mean_over_seeds(v) for s, v in values.items() if v}
-        seeds = sorted(set.intersection(*(set(values[s]) for s in found)))
-        each = [[values[s][seed] for s in found] for seed in seeds] if len(seeds) > 1 else []
-        lines.append(Line.of(model, list(found), list(found.values()), each))
+        # Without single runs: those of one seed in several worlds have nothing in common.
+        lines.append(Line.of(model, list(found), list(found.values())))
         every += found.values()
     return _chart(sweep, "return", "return at the end", lines, every)
 

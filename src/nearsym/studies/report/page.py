@@ -64,6 +64,7 @@ TITLES = {
     "trading": "Portfolios",
     "trading months": "Monthly returns",
     "planted": "How much of a planted signal is found",
+    "planted differences": "How much more one model finds than another",
 }
 """What tables are called; others by their names."""
 
