@@ -38,6 +38,14 @@ def test_a_dry_run_lists_runs_and_costs_and_writes_nothing(tiny, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
 
 
+def test_a_part_of_a_study(command):
+    words = ("--only", "task=cartpole-swingup model=none,exact variant=original")
+    found = command("study", "curves", *words, "--dry-run", "--json").json
+    names = [run["name"] for run in found["expected"]]
+    assert names[:2] == [f"cartpole-swingup, original, {m}, seed 100" for m in ("none", "exact")]
+    assert len(names) == 6
+
+
 def test_a_study_that_needs_no_training(command, tmp_path):
     found = command("study", "tasks", "--scale", "smoke", "--json").json
     assert {"study", "scale", "runs", "tables", "claims", "core_hours", "out"} <= set(found)
@@ -57,6 +65,8 @@ def test_a_study_that_needs_no_training(command, tmp_path):
         (("curves", "--seeds", "0"), "--seeds must be at least 1, got 0."),
         (("curves", "--workers", "0"), "--workers must be at least 1, got 0."),
         (("curves", "--gpus", "0.5"), "--gpus needs --cluster"),
+        (("curves", "--only", "model"), "--only takes AXIS=VALUE,…, such as model=none,exact; got"),
+        (("curves", "--only", "model=nune"), "Unknown value of model 'nune'. Did you mean 'none'?"),
         (("own.toml",), "Cannot read own.toml"),
         (("own.py", "--trust-task"), "Cannot read own.py"),
         (("tiny.toml", "--device", "cuda:9"), "sees no cuda:9 device: use --device cpu."),

@@ -102,6 +102,27 @@ def test_so_many_seeds_from_the_first_on():
         study.with_seeds(0)
 
 
+@given(st.lists(axes, min_size=1, max_size=3), st.data())
+def test_a_part_of_a_study_has_its_cells_with_these_values(grids, data):
+    study = Study(name="x", grids=tuple(Grid({"task": "craft", **values}) for values in grids))
+    cells = [cell.values for cell in study.cells()]
+    name = data.draw(st.sampled_from(sorted({name for cell in cells for name in cell})))
+    known = sorted({str(cell[name]) for cell in cells if name in cell})
+    wanted = data.draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
+    found = [cell.values for cell in study.only(name, wanted).cells()]
+    assert sorted(map(str, found)) == sorted(
+        str(cell) for cell in cells if name in cell and str(cell[name]) in wanted
+    )
+
+
+def test_parts_that_there_are_not():
+    study = Study(name="x", grids=(Grid({"task": "craft", "model": ["none", "exact"]}),))
+    with pytest.raises(UsageError, match=r"Unknown value of model 'exat'\. Did you mean 'exact'\?"):
+        study.only("model", ["exat"])
+    with pytest.raises(UsageError, match=r"Unknown axis of this study 'modle'\. Did you mean"):
+        study.only("modle", ["exact"])
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [

@@ -49,6 +49,8 @@ class Study:
     """cpu or cuda, for all runs (default: cpu)"""
     seeds: int | None = None
     """so many seeds in every grid (default: the study's)"""
+    only: str | None = None
+    """a part of the study: values of some axes, as in "task=cartpole-swingup model=none,exact\""""
     out: str = "studies"
     """folder of all studies; with --cluster, on storage that all machines see"""
     known: str | None = None
@@ -88,7 +90,18 @@ def _chosen(args: Study) -> Any:
         raise UsageError(f"A study of yours is a .toml or a .py file, got {args.study!r}.")
     check_names(study)
     study = study if args.device is None else study.with_axis("device", args.device)
-    return study if args.seeds is None else study.with_seeds(args.seeds)
+    study = study if args.seeds is None else study.with_seeds(args.seeds)
+    return study if args.only is None else _part(study, args.only)
+
+
+def _part(study: Any, only: str) -> Any:
+    """What `only` says; its words are AXIS=VALUE,VALUE,…"""
+    for word in only.split():
+        axis, equals, values = word.partition("=")
+        if not equals:
+            raise UsageError(f"`only` takes AXIS=VALUE,…, such as model=none,exact; got {word!r}.")
+        study = study.only(axis, values.split(","))
+    return study
 
 
 def _run(args: Study, study: Any) -> dict[str, Any]:

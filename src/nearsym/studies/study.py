@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import islice, product
@@ -241,6 +241,28 @@ class Study:
         """The same study with so many seeds in every grid."""
         check_range("seeds", count, 1, LONGEST_AXIS)
         return replace(self, grids=tuple(grid.with_seeds(count) for grid in self.grids))
+
+    def only(self, name: str, values: Sequence[str]) -> "Study":
+        """A part of the study: the cells that have one of these values of an axis, as text.
+
+        >>> grid = Grid({"task": "craft", "model": ["none", "exact", "approx"]})
+        >>> part = Study(name="mine", grids=(grid,)).only("model", ["exact"])
+        >>> [cell.name for cell in part.cells()]
+        ['craft, exact']
+        """
+        axes = [{_shown(value): value for value in g.axes.get(name, ())} for g in self.grids]
+        known = {shown for axis in axes for shown in axis}
+        if not known:
+            raise unknown_name("axis of this study", name, {n for g in self.grids for n in g.axes})
+        for value in values:
+            if value not in known:
+                raise unknown_name(f"value of {name}", value, known)
+        parts = [
+            grid.with_axis(name, [axis[value] for value in axis if value in values])
+            for grid, axis in zip(self.grids, axes, strict=True)
+            if axis.keys() & set(values)
+        ]
+        return replace(self, grids=tuple(parts))
 
     def with_axis(self, name: str, values: Any) -> "Study":
         """The same study with these values of an axis in every grid."""
