@@ -101,8 +101,8 @@ def _rounded(run: RunResult) -> RunResult:
     if "null" in details:
         rows = details["null"].items()
         details["null"] = {n: {k: v for k, v in row.items() if k != "band"} for n, row in rows}
-    fields = {"returns": run.returns, "relaxed": run.relaxed, "details": details}
-    short = {name: _short(value) for name, value in fields.items()}
+    fields = {name: getattr(run, name) for name in ("returns", "relaxed", "evaluations")}
+    short = {name: _short(value) for name, value in (fields | {"details": details}).items()}
     over_holding = None if is_planted(run) else excess(run)  # their table has no use for it
     if over_holding is not None:
         short["details"][EXCESS] = _short(over_holding.tolist(), OF_EXCESS)

@@ -34,7 +34,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_a_wrong_anchor_would_be_noticed():
-    assert "how-they-are-made" in anchors(ROOT / "docs" / "results.md")
+    assert "what-was-run" in anchors(ROOT / "docs" / "evidence.md")
     assert "results" not in anchors(ROOT / "docs" / "agents.md")
 
 
