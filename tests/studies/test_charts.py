@@ -70,15 +70,6 @@ def test_bands_from_three_seeds_on(seeds, bands):
     assert said == (seeds == 2)
 
 
-def test_an_interval_over_worlds_rests_on_the_seeds_of_all():
-    """Two in each world are drawn if the degrees of freedom are those of three runs or more."""
-    points = [Measured(1.0, (0.0, 2.0), 2, STUDENT, freedom) for freedom in (1.0, 7.0)]
-    assert [Line.of("a", [0], [point]).low for point in points] == [(), (0.0,)]
-    charts = [Chart("n", "t", "x", "y", (), "About.", (point,)) for point in points]
-    told = ["from three seeds on" in chart.caption for chart in charts]
-    assert told == [True, False]
-
-
 def test_curves_over_time():
     timed = [made("none", s, curve=[1, 2], seconds=120.0) for s in range(2)]
     (chart,) = over_time([*timed, made("exact")])

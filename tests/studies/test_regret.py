@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from nearsym.errors import UsageError
+from nearsym.measures.intervals import student_interval
 from nearsym.studies import sweeps as sweeps_module
 from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
+from nearsym.studies.statistics import NO_INTERVAL
 from nearsym.studies.sweeps import measured_epsilon, sweeps, with_epsilons
 from study_results import made, near, runs
 
@@ -17,9 +19,15 @@ SCALE = Scale("laptop", "state", "sac")
 def of(levels, seeds=6, noise=0.0, rng=None):
     """Worlds with known levels: (worlds, models)."""
     rng = np.random.default_rng(0) if rng is None else rng
-    scores = tuple(rng.normal(np.array(row)[:, None], noise, (len(row), seeds)) for row in levels)
-    models = ("none", "exact", "approx")[: len(levels[0])]
-    return Regret(models, tuple(World("t", str(i), SCALE) for i in range(len(levels))), scores)
+    return regret([rng.normal(np.array(row)[:, None], noise, (len(row), seeds)) for row in levels])
+
+
+def regret(scores, seeds=None):
+    """Of scores (models, seeds) in each world; seeds are the same everywhere."""
+    models = ("none", "exact", "approx")[: len(scores[0])]
+    worlds = tuple(World("t", str(i), SCALE) for i in range(len(scores)))
+    seeds = tuple(tuple(range(s.shape[1])) for s in scores) if seeds is None else seeds
+    return Regret(models, worlds, tuple(scores), seeds)
 
 
 def test_without_noise_it_is_the_gap_to_the_best():
@@ -65,14 +73,88 @@ def test_equal_models_have_no_regret_on_average():
     assert abs(np.mean(found)) < 0.01
 
 
+LEVELS = np.array([[0.8, 1.0, 1.0], [0.8, 0.9, 1.0], [0.8, 0.1, 1.0], [0.8, 0.0, 1.0]])
+FAILS, FAILED = 0.12, 0.25
+
+
+def independent(rng, seeds):
+    return LEVELS, [rng.normal(row[:, None], 0.1, (3, seeds)) for row in LEVELS]
+
+
+def lucky(rng, seeds):
+    """A seed that is good in one world is good in all."""
+    shared = rng.normal(0, 0.1, (3, seeds))
+    return LEVELS, [row[:, None] + shared + rng.normal(0, 0.05, (3, seeds)) for row in LEVELS]
+
+
+def failing(rng, seeds):
+    """Some seeds of none learn nothing, often the same ones in several worlds."""
+    _, scores = independent(rng, seeds)
+    luck = rng.random(seeds)
+    for world in scores:
+        mine = np.where(rng.random(seeds) < 0.4, luck, rng.random(seeds))
+        world[0, mine < FAILS] = FAILED
+    levels = LEVELS.copy()
+    levels[:, 0] += FAILS * (FAILED - levels[:, 0])
+    return levels, scores
+
+
 @pytest.mark.parametrize("seeds", [5, 10])
-def test_intervals_cover(seeds):
-    rng = np.random.default_rng(3)
-    levels = [[0.0, 0.5, 0.4], [1.0, 0.6, 0.9], [0.5, 0.5, 0.5]]
-    for what in (lambda r: r.mean("approx"), lambda r: r.worst_beyond("none", "approx")):
-        found = [what(of(levels, seeds, 0.15, rng)) for _ in range(400)]
-        truth = np.mean([m.value for m in found])
-        assert 0.89 < np.mean([m.ci95[0] <= truth <= m.ci95[1] for m in found]) <= 1.0
+@pytest.mark.parametrize("drawn", [independent, lucky, failing])
+def test_intervals_over_worlds_cover_the_truth(drawn, seeds):
+    rng = np.random.default_rng(11)
+    found = {(kind, model): [] for kind in ("mean", "worst") for model in (0, 1, 2)}
+    for _ in range(150):
+        levels, scores = drawn(rng, seeds)
+        gaps = levels.max(axis=1, keepdims=True) - levels
+        some = regret(scores)
+        for model, name in enumerate(some.models):
+            for kind, truth in (("mean", gaps[:, model].mean()), ("worst", gaps[:, model].max())):
+                low, high = getattr(some, kind)(name).ci95
+                found[kind, model].append(low <= truth <= high)
+    covered = {about: np.mean(inside) for about, inside in found.items()}
+    assert min(covered.values()) > 0.88, covered
+
+
+def test_a_seed_that_worlds_share_counts_once():
+    """Seven copies of a world tell no more than one; worlds with other seeds do."""
+    scores = np.random.default_rng(5).normal([[0.0], [1.0]], 0.3, (2, 6))
+    one, copies = regret([scores]), regret([scores] * 7)
+    others = regret([scores] * 7, tuple(tuple(range(10 * i, 10 * i + 6)) for i in range(7)))
+    width, *widths = (np.ptp(r.mean("none").ci95) for r in (one, copies, others))
+    assert widths == pytest.approx([width, width / np.sqrt(7)], rel=0.15)
+
+
+def test_the_gap_of_a_plain_difference_has_its_interval():
+    """Where there is no doubt about the best, it is Student's t of the paired differences."""
+    scores = np.random.default_rng(6).normal([[0.0], [5.0]], 0.3, (2, 7))
+    found = regret([scores]).gap(0, "none")
+    _, expected = student_interval(scores[1] - scores[0])
+    assert found.ci95 == pytest.approx(expected, abs=0.02)
+    assert found.freedom == 6
+
+
+def test_every_task_counts_the_same():
+    levels = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.9, 1.0]])
+    scores = tuple(np.repeat(row[:, None], 4, axis=1) for row in levels)
+    worlds = tuple(World(task, str(i), SCALE) for i, task in enumerate("sssu"))
+    found = Regret(("none", "exact"), worlds, scores, (tuple(range(4)),) * 4)
+    assert found.mean("none").value == pytest.approx((1.0 + 0.1) / 2)
+
+
+def test_each_world_has_its_own_seeds():
+    rng = np.random.default_rng(7)
+    few, many = rng.normal(0, 1, (2, 3)), rng.normal(0, 1, (2, 8))
+    found = regret([few, many])
+    assert [found.gap(i, "none").seeds for i in range(2)] == [3, 8]
+    assert found.mean("none").seeds == 3
+    assert found.mean("none").freedom == 2
+
+
+def test_two_seeds_give_no_interval():
+    found = regret([np.array([[0.0, 0.1], [1.0, 1.2]])]).mean("none")
+    assert found.value == pytest.approx(1.05)
+    assert (found.ci95, found.interval) == (None, NO_INTERVAL)
 
 
 def test_returns_are_normalised_per_task():

@@ -117,10 +117,8 @@ def _short(value: float) -> float | None:
 
 
 def _narrow(point: Measured) -> bool:
-    """Whether an interval rests on enough to be drawn. One over several worlds rests on the seeds
-    of all of them, and its degrees of freedom say so."""
-    freedom = point.seeds - 1 if point.freedom is None else point.freedom
-    return freedom >= LEAST_FOR_A_BAND - 1
+    """Whether an interval rests on enough to be drawn."""
+    return point.seeds >= LEAST_FOR_A_BAND
 
 
 def rests_on(points: Sequence[Measured]) -> str:

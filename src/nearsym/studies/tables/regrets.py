@@ -24,7 +24,9 @@ _SCORES = {
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
     "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
-    "on half of the seeds and measured on the other half."
+    "on half of the seeds and measured on the other half: 0 ± 0 is a model that every half calls "
+    "best, and where few seeds fail, the worst may lie below the largest gap in its column. In the "
+    "mean over worlds every task counts the same."
 )
 
 
