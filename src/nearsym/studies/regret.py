@@ -35,11 +35,11 @@ from nearsym.studies.selection import (
     plain,
     unique,
 )
-from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
+from nearsym.studies.statistics import NO_INTERVAL, Measured
 
 SPLITS = 100
 """Ways to split the seeds into halves; each is used both ways round."""
-JACKKNIFE = f"{STUDENT}, jackknife over seeds"
+JACKKNIFE = "a jackknife over seeds"
 LEAST_TO_LEAVE = 3
 """Seeds of a world from which one can be left out and the rest still be split."""
 

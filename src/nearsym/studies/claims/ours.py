@@ -146,7 +146,7 @@ CLAIMS = [
     ),
     Claim(
         "N2",
-        "The audit's ε predicts which model wins.",
+        "The larger the audit's ε, the less exact wins over none.",
         "regret",
         "Within each strength sweep, seed by seed: Kendall's τ of ε with return(exact) − "
         "return(none) lies below 0.",
