@@ -1,9 +1,12 @@
 """The model that an audit recommends follows from what it found."""
 
+from pathlib import Path
+
 import pytest
 
 import nearsym
 from nearsym.audits.recommendation import recommended
+from nearsym.audits.table import EVIDENCE
 from nearsym.audits.verdict import Strength
 
 
@@ -39,6 +42,8 @@ def test_an_audit_ends_with_it():
     assert found.as_json()["recommendation"]["model"] == "approx"
     last = str(found).splitlines()[-1]
     assert last.startswith("Recommended model: approx. Where the symmetry fails it is off by 1.")
+    assert last.endswith(f"Measured: {EVIDENCE}.")
+    assert (Path(__file__).parents[2] / EVIDENCE).is_file()
 
 
 def test_a_wrong_declaration_gets_no_model():

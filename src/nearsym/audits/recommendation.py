@@ -1,7 +1,8 @@
 """Which model an audit speaks for.
 
 In the sweep of docs/evidence.md exact gains the less over none the larger the audit's ε is, and
-approx stays close to the best model throughout. No world there speaks for none.
+approx stays close to the best model throughout. none is ahead in one world, cartpole, by 3 %; the
+audit cannot know that, since symmetry is kept there.
 """
 
 from collections.abc import Sequence

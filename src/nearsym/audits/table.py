@@ -4,6 +4,8 @@ from typing import Any
 
 LAYERS_SHOWN = 40
 SUBGROUPS_SHOWN = 6
+EVIDENCE = "docs/evidence.md"
+"""What a recommendation rests on."""
 _NUMBERS = f"{'mean':>9}  {'95 % interval':<21} {'q95':>9} {'largest seen':>13}"
 
 
@@ -29,7 +31,9 @@ def _recommendation(result: dict[str, Any]) -> list[str]:
     if "recommendation" not in result or "q_gap" in result:
         return []
     model, reason = result["recommendation"]["model"], result["recommendation"]["reason"]
-    return [reason if model is None else f"Recommended model: {model}. {reason}"]
+    if model is None:
+        return [reason]
+    return [f"Recommended model: {model}. {reason} Measured: {EVIDENCE}."]
 
 
 def _title(result: dict[str, Any]) -> str:
