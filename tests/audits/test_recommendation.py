@@ -42,7 +42,7 @@ def test_an_audit_ends_with_it():
     assert found.as_json()["recommendation"]["model"] == "approx"
     last = str(found).splitlines()[-1]
     assert last.startswith("Recommended model: approx. Where the symmetry fails it is off by 1.")
-    assert last.endswith(f"Measured: {EVIDENCE}.")
+    assert last.endswith(f"This rule rests on {EVIDENCE}.")
     assert (Path(__file__).parents[2] / EVIDENCE).is_file()
 
 

@@ -1,6 +1,7 @@
 """`nearsym study`: what it prints, what it refuses."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,10 @@ def test_a_study_that_needs_no_training(command, tmp_path):
         (("curves", "--seeds", "0"), "--seeds must be at least 1, got 0."),
         (("curves", "--workers", "0"), "--workers must be at least 1, got 0."),
         (("curves", "--gpus", "0.5"), "--gpus needs --cluster"),
-        (("curves", "--only", "model"), "--only takes AXIS=VALUE,…, such as model=none,exact; got"),
+        (("curves", "--only", "model"), "--only takes words AXIS=VALUE,VALUE without other spaces"),
+        (("curves", "--only", ""), "as in 'task=cartpole-swingup model=none,exact'; got ''."),
+        (("curves", "--only", "model=none, exact"), "without other spaces, each axis once"),
+        (("curves", "--only", "model=none model=exact"), "each axis once"),
         (("curves", "--only", "model=nune"), "Unknown value of model 'nune'. Did you mean 'none'?"),
         (("own.toml",), "Cannot read own.toml"),
         (("own.py", "--trust-task"), "Cannot read own.py"),
@@ -137,15 +141,15 @@ def test_tables_and_verdicts_are_printed_and_written_with_figures(command, done)
     assert said.out.splitlines()[-1].startswith("As one page: nearsym report ")
     written = {path.name for path in done.iterdir()}
     assert {"end.md", "end.tex", "claims.md", "curves-laptop-state-sac.svg"} <= written
-    assert f"{len(written)} files of tables and figures are in {done}\n" in said.out
+    assert f"{len(written)} tables and figures were written to {done}\n" in said.out
     found = command("study", "curves", "--scale", "smoke", "--json").json
     assert {Path(name).name for name in found["files"]} == written
     assert found["tables"]["end"][0]["exact"]["seeds"] == len(near(60))
 
 
 def test_a_long_table_is_left_to_its_file(command, done, monkeypatch):
-    monkeypatch.setattr("nearsym.cli.study.MOST_ROWS", 2)
-    assert "\nend\n3 lines, in its file\n" in f"\n{command('study', 'curves').out}"
+    monkeypatch.setattr("nearsym.cli.study.MOST_LINES", 2)
+    assert "\nend\n(3 lines: see its file)\n" in f"\n{command('study', 'curves').out}"
 
 
 def test_tables_without_matplotlib(command, done, monkeypatch):
@@ -169,5 +173,14 @@ def test_files_do_not_go_where_a_link_points(command, done, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     done.symlink_to(tmp_path / "elsewhere")
     said = command("study", "curves")
-    assert said.code != 0
+    assert "Not all tables and figures were written: " in said.err
     assert not list((tmp_path / "elsewhere").iterdir())
+    assert said.out.startswith("end\n")  # what was found is told all the same
+
+
+def test_a_study_without_results_has_no_report(tiny, tmp_path, monkeypatch):
+    nothing = StudyOutcome(None, tmp_path / "x", 2, [], {"craft, none, seed 0": "It diverged."})
+    monkeypatch.setattr(
+        "nearsym.studies.execute.run_study", lambda study, **_: replace(nothing, study=study)
+    )
+    assert "nearsym report" not in tiny().out

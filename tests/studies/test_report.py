@@ -14,7 +14,7 @@ from nearsym.studies import sweeps
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.claims.judge import CLAIMS
 from nearsym.studies.files_for_papers import write_files
-from nearsym.studies.outcome import check_names, outcome
+from nearsym.studies.findings import check_names, findings
 from nearsym.studies.report import page as page_module
 from nearsym.studies.report.page import build_page, read_sources, title_of, write_report
 from nearsym.studies.results import write_results
@@ -191,8 +191,8 @@ def test_files_for_papers(tmp_path):
     assert "95 \\% intervals by Student's t; 5 seeds" in (tmp_path / "end.tex").read_text()
 
 
-def test_outcome_of_a_built_in_study():
-    found = outcome(builtin_study("regret"), study()).as_json()
+def test_findings_of_a_built_in_study():
+    found = findings(builtin_study("regret"), study()).as_json()
     assert set(found["tables"]) >= {"regret", "strength craft tilt", "end"}
     assert [claim["id"] for claim in found["claims"]] == ["N1", "N2"]
     claim = found["claims"][1]
@@ -205,15 +205,15 @@ def own_study(**named):
     return Study(name="mine", grids=(Grid({"task": "craft"}),), **named)
 
 
-def test_outcome_of_ones_own_study():
-    found = outcome(own_study(), study()).as_json()
+def test_findings_of_ones_own_study():
+    found = findings(own_study(), study()).as_json()
     assert {"runs", "end", "area", "parameters"} <= set(found["tables"])
     assert found["claims"] == []
-    assert set(found["said"]) == set(found["tables"])
+    assert set(found["lines"]) == set(found["tables"])
 
 
-def test_outcome_of_a_study_that_names_what_it_wants():
-    found = outcome(own_study(tables=("end",), claims=("C25", "C6")), study())
+def test_findings_of_a_study_that_names_what_it_wants():
+    found = findings(own_study(tables=("end",), claims=("C25", "C6")), study())
     assert [table.name for table in found.tables] == ["end"]
     assert [each.claim.id for each in found.judged] == ["C6", "C25"]
     assert found.judged[1].verdict == "reproduced"

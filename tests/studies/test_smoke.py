@@ -6,7 +6,7 @@ from nearsym.networks.kit import MODELS
 from nearsym.runs.run import Run
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.execute import run_study
-from nearsym.studies.outcome import outcome
+from nearsym.studies.findings import findings
 from nearsym.studies.planted import share_found
 from nearsym.studies.report.page import read_sources, write_report
 
@@ -94,7 +94,7 @@ def test_parameters_without_training(found):
 @pytest.mark.parametrize("name", STUDIES)
 def test_tables_claims_and_report(found, name, tmp_path):
     made = found[name]
-    said = outcome(made.study, made.results).as_json()
+    said = findings(made.study, made.results).as_json()
     if name != "regret":  # in seconds nothing may be learned, and then there is no regret
         assert set(made.study.tables) <= set(said["tables"])
     assert {claim["id"] for claim in said["claims"]} == set(made.study.claims)

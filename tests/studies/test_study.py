@@ -109,7 +109,7 @@ def test_a_part_of_a_study_has_its_cells_with_these_values(grids, data):
     name = data.draw(st.sampled_from(sorted({name for cell in cells for name in cell})))
     known = sorted({str(cell[name]) for cell in cells if name in cell})
     wanted = data.draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
-    found = [cell.values for cell in study.only(name, wanted).cells()]
+    found = [cell.values for cell in study.only({name: wanted}).cells()]
     assert sorted(map(str, found)) == sorted(
         str(cell) for cell in cells if name in cell and str(cell[name]) in wanted
     )
@@ -118,9 +118,17 @@ def test_a_part_of_a_study_has_its_cells_with_these_values(grids, data):
 def test_parts_that_there_are_not():
     study = Study(name="x", grids=(Grid({"task": "craft", "model": ["none", "exact"]}),))
     with pytest.raises(UsageError, match=r"Unknown value of model 'exat'\. Did you mean 'exact'\?"):
-        study.only("model", ["exat"])
+        study.only({"model": ["exat"]})
     with pytest.raises(UsageError, match=r"Unknown axis of this study 'modle'\. Did you mean"):
-        study.only("modle", ["exact"])
+        study.only({"modle": ["exact"]})
+
+
+def test_values_that_no_run_has_together():
+    grids = (Grid({"task": "craft", "variant": "wind=1"}), Grid({"task": "trading"}))
+    study = Study(name="x", grids=grids)
+    with pytest.raises(UsageError, match=r"No run of the study x has all of these values\."):
+        study.only({"task": ["trading"], "variant": ["wind=1"]})
+    assert study.only({"variant": ["wind=1"], "task": ["craft"]}).grids == grids[:1]
 
 
 @pytest.mark.parametrize(

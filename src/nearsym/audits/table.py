@@ -5,7 +5,7 @@ from typing import Any
 LAYERS_SHOWN = 40
 SUBGROUPS_SHOWN = 6
 EVIDENCE = "docs/evidence.md"
-"""What a recommendation rests on."""
+"""The results behind it, in the repository."""
 _NUMBERS = f"{'mean':>9}  {'95 % interval':<21} {'q95':>9} {'largest seen':>13}"
 
 
@@ -33,7 +33,7 @@ def _recommendation(result: dict[str, Any]) -> list[str]:
     model, reason = result["recommendation"]["model"], result["recommendation"]["reason"]
     if model is None:
         return [reason]
-    return [f"Recommended model: {model}. {reason} Measured: {EVIDENCE}."]
+    return [f"Recommended model: {model}. {reason} This rule rests on {EVIDENCE}."]
 
 
 def _title(result: dict[str, Any]) -> str:

@@ -30,12 +30,12 @@ class Claims:
 def run(args: Claims) -> dict[str, Any]:
     """`{"claims": [{"id", "verdict", "scale", "numbers", …}], "judged", "results"}`."""
     from nearsym.studies.claims.judge import judge
-    from nearsym.studies.outcome import Outcome
+    from nearsym.studies.findings import claims_as_json
     from nearsym.studies.report.page import read_sources
 
     results = read_sources([args.from_])
     judged = judge(results, None if args.claim is None else [args.claim])
-    claims = Outcome([], judged).as_json()["claims"]
+    claims = claims_as_json(judged)
     counted = {each.claim.id for each in judged if each.verdict != "not run"}
     return {"claims": claims, "judged": len(counted), "results": len(results)}
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from nearsym.cli import claims
 from nearsym.cli.flags import as_flags
 from nearsym.cli.options import Positional, options_of
-from nearsym.errors import MissingExtraError, UsageError, check_range
+from nearsym.errors import MissingExtraError, RunError, UsageError, check_range
 
 MOST_GPUS = 1024
 """Of one run."""
-MOST_ROWS = 60
+MOST_LINES = 60
 """Of a table that is printed; longer ones are in their files."""
 FILES = "files"
 """The folder of a study that has its tables and figures."""
@@ -77,7 +77,7 @@ def run(args: Any) -> dict[str, Any]:
 def _chosen(args: Study) -> Any:
     from nearsym.studies.builtin import STUDIES, builtin_study
     from nearsym.studies.files import read_study
-    from nearsym.studies.outcome import check_names
+    from nearsym.studies.findings import check_names
 
     check_range("gpus", args.gpus, 0, MOST_GPUS)
     if args.gpus and args.cluster is None:
@@ -96,12 +96,19 @@ def _chosen(args: Study) -> Any:
 
 def _part(study: Any, only: str) -> Any:
     """What `only` says; its words are AXIS=VALUE,VALUE,…"""
+    wanted: dict[str, list[str]] = {}
     for word in only.split():
-        axis, equals, values = word.partition("=")
-        if not equals:
-            raise UsageError(f"`only` takes AXIS=VALUE,…, such as model=none,exact; got {word!r}.")
-        study = study.only(axis, values.split(","))
-    return study
+        axis, _, values = word.partition("=")
+        if not axis or not all(values.split(",")) or axis in wanted:
+            wanted = {}
+            break
+        wanted[axis] = values.split(",")
+    if not wanted:
+        raise UsageError(
+            f"`only` takes words AXIS=VALUE,VALUE without other spaces, each axis once, as in "
+            f"'task=cartpole-swingup model=none,exact'; got {only!r}."
+        )
+    return study.only(wanted)
 
 
 def _run(args: Study, study: Any) -> dict[str, Any]:
@@ -123,7 +130,7 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
     failures = [{"run": name, "reason": reason} for name, reason in found.failures.items()]
     result = {"study": study.name, "scale": study.scale, "runs": counts, "failures": failures}
     result |= {"core_hours": found.core_hours, "halted": found.halted, "out": str(found.folder)}
-    return result | _outcome(found)
+    return result | _findings(found)
 
 
 def _known(args: Study) -> list[Any]:
@@ -132,31 +139,30 @@ def _known(args: Study) -> list[Any]:
     return [] if args.known is None else read_sources([args.known])
 
 
-def _outcome(found: Any) -> dict[str, Any]:
+def _findings(found: Any) -> dict[str, Any]:
     """Tables, claims, and the files that have them."""
+    from nearsym.studies.findings import findings
+
+    said = findings(found.study, found.results)
+    return said.as_json() | {"files": [str(path) for path in _written(found, said)]}
+
+
+def _written(found: Any, said: Any) -> list[Any]:
+    """The files; where they cannot be written, what was found is still told."""
+    from nearsym.studies.figures import write_figures
     from nearsym.studies.files_for_papers import write_tables
-    from nearsym.studies.outcome import outcome
     from nearsym.studies.tables.verdicts import verdicts
     from nearsym.training.untrusted import refuse_linked_folder
 
-    said, folder = outcome(found.study, found.results), found.folder / FILES
-    refuse_linked_folder(folder)
-    written = write_tables(
-        [*said.tables, *([verdicts(said.judged)] if said.judged else [])], folder
-    )
-    files = [*written, *_figures(found, folder)]
-    return said.as_json() | {"files": [str(path) for path in files]}
-
-
-def _figures(found: Any, folder: Any) -> list[Any]:
-    """Its figures; without what draws them, a word about it."""
-    from nearsym.studies.figures import write_figures
-
+    tables = [*said.tables, *([verdicts(said.judged)] if said.judged else [])]
+    folder, written = found.folder / FILES, []
     try:
-        return write_figures(found.results, folder, found.study.figures or None)
-    except MissingExtraError as error:
-        print(f"nearsym: {error} The tables are there.", file=sys.stderr)
-        return []
+        refuse_linked_folder(folder)
+        written += write_tables(tables, folder)
+        written += write_figures(found.results, folder, found.study.figures or None)
+    except (UsageError, RunError, MissingExtraError) as error:
+        print(f"nearsym: Not all tables and figures were written: {error}", file=sys.stderr)
+    return written
 
 
 def _preview(args: Study, study: Any) -> dict[str, Any]:
@@ -191,9 +197,9 @@ def show(result: dict[str, Any]) -> None:
 
 
 def _show(result: dict[str, Any]) -> None:
-    for name, lines in result["said"].items():
-        long = len(lines) > MOST_ROWS
-        print(name, *([f"{len(lines)} lines, in its file"] if long else lines), "", sep="\n")
+    for name, lines in result["lines"].items():
+        shown = lines if len(lines) <= MOST_LINES else [f"({len(lines)} lines: see its file)"]
+        print(name, *shown, "", sep="\n")
     claims.show_each(result["claims"])
     runs = result["runs"]
     print(
@@ -207,8 +213,9 @@ def _show(result: dict[str, Any]) -> None:
         reason = as_flags(result["halted"], options)
         print(f"No more runs were begun: {reason} Then the same command goes on.")
     if result["files"]:
-        print(f"{len(result['files'])} files of tables and figures are in {result['out']}/{FILES}")
-    print(f"As one page: nearsym report {shlex.quote(result['out'])} --out report.html")
+        print(f"{len(result['files'])} tables and figures were written to {result['out']}/{FILES}")
+    if runs["done"]:
+        print(f"As one page: nearsym report {shlex.quote(result['out'])} --out report.html")
 
 
 def _show_preview(result: dict[str, Any]) -> None:

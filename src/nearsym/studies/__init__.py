@@ -12,7 +12,7 @@
 | `statistics.py`, `regret.py`, `sweeps.py` | numbers of several runs, with intervals |
 | `tables/`, `charts/`, `figures.py`, `task_pictures.py` | what is tabulated and drawn |
 | `claims/`, `paper.py` | the paper's claims and its numbers |
-| `outcome.py`, `report/`, `files_for_papers.py` | all of it as data, as a page, as files |
+| `findings.py`, `report/`, `files_for_papers.py` | all of it as data, as a page, as files |
 """
 
 from typing import TYPE_CHECKING

@@ -35,6 +35,6 @@ def write_tables(tables: Iterable[Table], folder: StrPath) -> list[Path]:
     for table in tables:
         for ending, content in (("md", table.markdown() + "\n"), ("tex", table.latex())):
             written.append(place / f"{file_name(table.name)}.{ending}")
-            with atomic.explain_errors("Writing a table", place):
+            with atomic.explain_errors("Writing a table", place, advice=atomic.TRY_AGAIN):
                 atomic.replace(written[-1], content.encode())
     return written

@@ -35,12 +35,12 @@ from nearsym.studies.selection import (
     plain,
     unique,
 )
-from nearsym.studies.statistics import NO_INTERVAL, Measured
+from nearsym.studies.statistics import Measured
 
 SPLITS = 100
 """Ways to split the seeds into halves; each is used both ways round."""
 JACKKNIFE = "a jackknife over seeds"
-LEAST_TO_LEAVE = 3
+LEAST = 3
 """Seeds of a world from which one can be left out and the rest still be split."""
 
 Means = Float[np.ndarray, "worlds splits models"]
@@ -114,14 +114,12 @@ class Regret:
         A seed is left out of all its worlds at once. So the jackknife counts what the seed does
         to several worlds, and what it does to the choice of the best model.
         """
-        value = statistic(self._halves())
-        fewest = min(map(len, self.seeds))
-        if fewest < LEAST_TO_LEAVE:
-            return Measured(value, None, fewest, NO_INTERVAL)
+        value, fewest = statistic(self._whole), min(map(len, self.seeds))
         without = np.array([statistic(halves) for halves in self._without_one])
-        count = len(without)
-        error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
-        half = _quantile(fewest - 1) * error
+        # What one seed of n changes is too large by n / (n − 1).
+        beside = np.array([min(len(s) for s in self.seeds if seed in s) for seed in self._ranks])
+        error = np.sqrt(((beside - 1) / beside * (without - without.mean()) ** 2).sum())
+        half = _quantile(fewest - 1) * float(error)
         return Measured(value, (value - half, value + half), fewest, JACKKNIFE, fewest - 1.0)
 
     @cached_property
@@ -137,6 +135,10 @@ class Regret:
         places = np.tile(np.arange(len(every)), (SPLITS, 1))
         ranks = np.random.default_rng(0).permuted(places, axis=1)
         return dict(zip(every, ranks.T, strict=True))
+
+    @cached_property
+    def _whole(self) -> Halves:
+        return self._halves()
 
     @cached_property
     def _without_one(self) -> list[Halves]:
@@ -165,7 +167,7 @@ class Regret:
 def regret_of(
     results: Iterable[RunResult], score: Score = at_end, *, models: Sequence[str] | None = None
 ) -> Regret | None:
-    """The regret of models over the worlds in which all of them were run with two seeds or more.
+    """The regret of models over the worlds in which all of them were run with three seeds or more.
 
     By default the models are those that all such worlds have. Tasks on which no model learned
     anything are left out. None if there is nothing to compare.
@@ -179,7 +181,7 @@ def regret_of(
         worlds[world] = cut([run for run in runs if run.model in named])
         values = [by_seed((r for r in worlds[world] if r.model == m), score) for m in named]
         seeds = sorted(set.intersection(*map(set, values))) if values else []
-        if len(seeds) > 1:
+        if len(seeds) >= LEAST:
             shared[world] = tuple(seeds)
             found[world] = np.array([[value[seed] for seed in seeds] for value in values])
     normalised = _normalised(found, worlds)
@@ -233,8 +235,8 @@ def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
 
 
 def _repeated(runs: Sequence[RunResult]) -> set[str]:
-    """Models with two seeds or more."""
-    return {model for model, seeds in Counter(run.model for run in runs).items() if seeds > 1}
+    """Models with seeds enough."""
+    return {model for model, seeds in Counter(run.model for run in runs).items() if seeds >= LEAST}
 
 
 def _quantile(freedom: float) -> float:

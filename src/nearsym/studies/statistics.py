@@ -47,7 +47,7 @@ class Measured:
     interval: str
     """The kind of interval."""
     freedom: float | None = None
-    """Degrees of freedom, where the interval is Student's."""
+    """Degrees of freedom, where the interval comes from Student's t."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -65,6 +65,8 @@ class Measured:
         if self.ci95 is None:
             return show(self.value)
         low, high = self.ci95
+        if low == self.value == high == 0:
+            return "0"
         half = (high - low) / 2
         if math.isclose(low + half, self.value, rel_tol=1e-6, abs_tol=1e-9):
             return f"{show(self.value)} ± {show(half)}"

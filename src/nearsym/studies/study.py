@@ -242,31 +242,40 @@ class Study:
         check_range("seeds", count, 1, LONGEST_AXIS)
         return replace(self, grids=tuple(grid.with_seeds(count) for grid in self.grids))
 
-    def only(self, name: str, values: Sequence[str]) -> "Study":
-        """A part of the study: the cells that have one of these values of an axis, as text.
+    def only(self, wanted: Mapping[str, Sequence[str]]) -> "Study":
+        """A part of the study: the cells that have one of these values, as text, of each axis.
 
         >>> grid = Grid({"task": "craft", "model": ["none", "exact", "approx"]})
-        >>> part = Study(name="mine", grids=(grid,)).only("model", ["exact"])
+        >>> part = Study(name="mine", grids=(grid,)).only({"model": ["exact"]})
         >>> [cell.name for cell in part.cells()]
         ['craft, exact']
         """
-        axes = [{_shown(value): value for value in g.axes.get(name, ())} for g in self.grids]
-        known = {shown for axis in axes for shown in axis}
-        if not known:
-            raise unknown_name("axis of this study", name, {n for g in self.grids for n in g.axes})
-        for value in values:
-            if value not in known:
-                raise unknown_name(f"value of {name}", value, known)
-        parts = [
-            grid.with_axis(name, [axis[value] for value in axis if value in values])
-            for grid, axis in zip(self.grids, axes, strict=True)
-            if axis.keys() & set(values)
-        ]
+        for name, values in wanted.items():
+            known = {_shown(value) for grid in self.grids for value in grid.axes.get(name, ())}
+            if not known:
+                names = {axis for grid in self.grids for axis in grid.axes}
+                raise unknown_name("axis of this study", name, names)
+            for value in values:
+                if value not in known:
+                    raise unknown_name(f"value of {name}", value, known)
+        parts = [part for grid in self.grids if (part := _part(grid, wanted)) is not None]
+        if not parts:
+            raise UsageError(f"No run of the study {self.name} has all of these values.")
         return replace(self, grids=tuple(parts))
 
     def with_axis(self, name: str, values: Any) -> "Study":
         """The same study with these values of an axis in every grid."""
         return replace(self, grids=tuple(grid.with_axis(name, values) for grid in self.grids))
+
+
+def _part(grid: Grid, wanted: Mapping[str, Sequence[str]]) -> Grid | None:
+    """Of a grid what has these values; None if nothing has."""
+    for name, values in wanted.items():
+        left = [value for value in grid.axes.get(name, ()) if _shown(value) in values]
+        if not left:
+            return None
+        grid = grid.with_axis(name, left)
+    return grid
 
 
 def noises_of(evaluation: Evaluation, task: Task) -> dict[str, float | None]:

@@ -30,7 +30,7 @@ def _returns(sweep: Sweep) -> Chart:
     for model in models:
         values = {s: by_seed(by_arm(r).get(model, []), at_end) for s, r in sweep.runs.items()}
         found = {s: mean_over_seeds(v) for s, v in values.items() if v}
-        # Without single runs: those of one seed in several worlds have nothing in common.
+        # Without single runs: with six models of ten seeds nothing else would be seen.
         lines.append(Line.of(model, list(found), list(found.values())))
         every += found.values()
     return _chart(sweep, "return", "return at the end", lines, every)

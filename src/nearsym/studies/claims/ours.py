@@ -23,7 +23,7 @@ def _smallest_worst(e: Evidence) -> None:
     every = [run for runs in e.worlds.values() for run in runs]
     found = regret_of(every, models=MODELS)
     if found is None or len(found.worlds) < 2:
-        e.missing.append("two worlds or more with none, exact, approx and rpp over two seeds")
+        e.missing.append("two worlds or more with none, exact, approx and rpp over three seeds")
         return
     for other in ("none", "exact", "rpp"):
         more = found.worst_beyond(other, "approx")

@@ -24,9 +24,9 @@ _SCORES = {
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
     "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
-    "on half of the seeds and measured on the other half: 0 ± 0 is a model that every half calls "
-    "best, and where few seeds fail, the worst may lie below the largest gap in its column. In the "
-    "mean over worlds every task counts the same."
+    "on half of the seeds and measured on the other half; a bare 0 is a model that every half "
+    "calls best. Where a few seeds fail, the worst is noisy and may even lie below the mean. In "
+    "the mean over worlds every task counts the same."
 )
 
 
@@ -84,14 +84,26 @@ def aggregates(results: list[RunResult]) -> list[Table]:
 
 def strengths(results: list[RunResult]) -> list[Table]:
     """Return and regret over the strength of each variant, with the audit's ε beside it."""
-    return [table for sweep in sweeps(results) for table in _map(sweep)]
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for sweep in sweeps(results):
+        found.setdefault(f"{sweep.task} {sweep.variant}", []).extend(_map(sweep))
+    about = (
+        "{}: return at the end and regret by strength; ε is the smallest with which the audit "
+        "finds the whole group kept, in mean steps."
+    )
+    return [
+        table
+        for what, rows in found.items()
+        for table in tabled(f"strength {what}", about.format(what), rows)
+    ]
 
 
-def _map(sweep: Sweep) -> list[Table]:
+def _map(sweep: Sweep) -> list[dict[str, Cell]]:
     found, epsilons = sweep.regret(), sweep.epsilons()
     rows: list[dict[str, Cell]] = []
     for strength, runs in sweep.runs.items():
-        row: dict[str, Cell] = {"strength": strength, "ε": epsilons[strength]}
+        row: dict[str, Cell] = {"scale": str(sweep.scale), "strength": strength}
+        row["ε"] = epsilons[strength]
         for model, some in by_arm(runs).items():
             row[model] = mean_over_seeds(by_seed(some, at_end))
         world = sweep.worlds[strength]
@@ -99,8 +111,4 @@ def _map(sweep: Sweep) -> list[Table]:
             place = found.worlds.index(world)
             row |= {f"regret of {m}": found.gap(place, m) for m in found.models}
         rows.append(row)
-    about = (
-        f"{sweep.title}: return at the end and regret by strength; ε is the smallest with which "
-        "the audit finds the whole group kept, in mean steps."
-    )
-    return tabled(f"strength {sweep.task} {sweep.variant}", about, rows)
+    return rows

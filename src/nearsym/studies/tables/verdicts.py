@@ -21,7 +21,8 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
         for each in judged
     ]
     about = (
-        "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed; "
+        "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed "
+        "(N1: a jackknife over seeds); "
         "p, by Holm's correction over the claims of a family, has to be below 0.05."
     )
     columns = ("claim", "verdict", "scale", "seeds", "statement", "numbers", "paper")

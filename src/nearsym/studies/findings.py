@@ -16,35 +16,40 @@ from nearsym.studies.tables.verdicts import numbers
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Findings:
     """Tables, and verdicts on claims."""
 
     tables: list[Table]
     judged: list[Judgement]
 
     def as_json(self) -> dict[str, Any]:
-        """`{"tables": {name: rows}, "claims": [{"id", "verdict", "numbers", …}], "said": {name:
+        """`{"tables": {name: rows}, "claims": [{"id", "verdict", "numbers", …}], "lines": {name:
         lines}}`; the last are the tables for people."""
         return {
             "tables": {table.name: table.as_json() for table in self.tables},
-            "claims": [each.as_json() | {"said": numbers(each)} for each in self.judged],
-            "said": {table.name: table.lines() for table in self.tables},
+            "claims": claims_as_json(self.judged),
+            "lines": {table.name: table.lines() for table in self.tables},
         }
 
 
-def outcome(study: Study, results: Iterable[RunResult]) -> Outcome:
+def claims_as_json(judged: Iterable[Judgement]) -> list[dict[str, Any]]:
+    """Plain data, and what decided each as a sentence."""
+    return [each.as_json() | {"said": numbers(each)} for each in judged]
+
+
+def findings(study: Study, results: Iterable[RunResult]) -> Findings:
     """The tables and claims that a study names; one that names no tables has every table that its
     results have something for.
 
     >>> from nearsym.studies.builtin import builtin_study
-    >>> found = outcome(builtin_study("rpp-tau"), [])
+    >>> found = findings(builtin_study("rpp-tau"), [])
     >>> found.tables, [(each.claim.id, each.verdict) for each in found.judged]
     ([], [('C19', 'not run')])
     """
     runs = list(results)
     ids = [name for name in claim_ids() if name in study.claims]
     judged = judge(runs, ids) if ids else []
-    return Outcome(tables_of(runs, study.tables or None), judged)
+    return Findings(tables_of(runs, study.tables or None), judged)
 
 
 def check_names(study: Study) -> None:
