@@ -28,7 +28,7 @@ def recommended(verdict: Verdict, strengths: Sequence[Strength]) -> Recommendati
         return Recommendation(None, "Correct the declaration before you choose a model.")
     failing = [s for s in strengths if not s.exact]
     if not failing:
-        return Recommendation("exact", "Nothing is broken that exact could not learn.")
+        return Recommendation("exact", "Nothing is broken, so exact can learn all there is.")
     steps, rewards = max(s.step_error for s in failing), max(s.reward_error for s in failing)
     if max(steps, rewards) < LITTLE:
         return Recommendation("exact", "What is broken is too little to be worth learning.")
