@@ -47,6 +47,17 @@ def test_a_part_of_a_study(command):
     assert len(names) == 6
 
 
+def test_a_dry_run_of_a_study_that_needs_no_training_builds_nothing(command, tmp_path, monkeypatch):
+    monkeypatch.setattr("nearsym.studies.plan.build_agent", None)
+    said = command("study", "parameters", "--scale", "paper", "--dry-run")
+    assert said.code == 0
+    assert said.out == (
+        "parameters (paper): 28 agents are built to count their parameters, none is trained. "
+        "Nothing was run.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_study_that_needs_no_training(command, tmp_path):
     found = command("study", "tasks", "--scale", "smoke", "--json").json
     assert {"study", "scale", "runs", "tables", "claims", "core_hours", "out"} <= set(found)

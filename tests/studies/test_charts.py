@@ -11,7 +11,7 @@ import pytest
 import nearsym.studies.report
 from nearsym.errors import UsageError
 from nearsym.measures.intervals import student_interval
-from nearsym.studies import sweeps
+from nearsym.studies import figures, sweeps
 from nearsym.studies.charts.all import CHARTS, charts_of
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
 from nearsym.studies.charts.curves import curves, over_time, profiles
@@ -299,6 +299,20 @@ def test_lines_from_numbers():
     line = Line.of("a", [0, 1], points)
     assert (line.low, line.high, line.seeds) == ((), (), 1)
     assert Chart("n", "t", "x", "y", (line,), "About.").caption == "About."
+
+
+def test_pictures_of_the_tasks_that_results_are_about(tmp_path, monkeypatch):
+    drawn = {}
+    for name in ("orbits", "variants"):
+        monkeypatch.setattr(
+            figures, f"draw_{name}", lambda tasks, name=name: drawn.update({name: tasks})
+        )
+    monkeypatch.setattr(figures, "save", lambda figure, path: None)
+    about = [made("none", task=task) for task in ("reacher-hard", "acrobot-swingup", "craft")]
+    assert len(write_figures(about, tmp_path, ["tasks"])) == 2
+    shown = ["acrobot-swingup", "reacher-hard"]
+    assert drawn == {"orbits": shown, "variants": shown}
+    assert write_figures([made("none", task="craft")], tmp_path, ["tasks"]) == []
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import pytest
 
 from nearsym.errors import UsageError
 from nearsym.runs.identity import digest
+from nearsym.studies.execute import run_study
 from nearsym.studies.plan import built, plan
 from nearsym.studies.study import Evaluation, Grid, Study
 
@@ -56,6 +57,13 @@ def test_a_setting_that_cannot_work_is_refused_with_its_cell(grid, cell, text):
     assert str(caught.value).startswith("The run [")
     assert cell in str(caught.value).partition("]")[0]
     assert text in str(caught.value)
+
+
+def test_what_cannot_be_built_to_be_counted_is_refused_with_its_cell(tmp_path):
+    study = Study(name="x", grids=(Grid(smoke(size=[51, 52], obs="pixels")),), trains=False)
+    with pytest.raises(UsageError, match=r"The run \[craft, size 52\] cannot work: "):
+        run_study(study, out=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_noise_on_vectors_is_refused():

@@ -176,7 +176,8 @@ def _preview(args: Study, study: Any) -> dict[str, Any]:
     left = sum(one.seconds for one in expected) / 3600
     result = {"study": study.name, "scale": study.scale, "runs": counts, "core_hours_left": left}
     out = str(Path(args.out).absolute() / study.folder_name)
-    return result | {"expected": [one._asdict() for one in expected], "out": out}
+    result |= {"expected": [one._asdict() for one in expected], "out": out}
+    return result | {"only_built": 0 if study.trains else len(study.cells())}
 
 
 def exit_code(result: dict[str, Any]) -> int:
@@ -228,7 +229,9 @@ def _show_preview(result: dict[str, Any]) -> None:
         print(f"{one['state']:7}  {one['name']}: {one['frames']:,} frames{begun}{took}{guess}")
     runs = result["runs"]
     left = spoken(3600 * result["core_hours_left"])
-    print(
-        f"{result['study']} ({result['scale']}): {runs['done']} of {runs['total']} runs are done; "
-        f"the rest takes about {left} on one core. Nothing was run."
+    said = (
+        f"{runs['done']} of {runs['total']} runs are done; the rest takes about {left} on one core"
     )
+    if result["only_built"]:
+        said = f"{result['only_built']} agents are built to count their parameters, none is trained"
+    print(f"{result['study']} ({result['scale']}): {said}. Nothing was run.")

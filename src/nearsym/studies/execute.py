@@ -107,6 +107,7 @@ def run_study(
     """
     _check_workers(workers)
     planned = plan(study, device_here=cluster is None)
+    only_built = [] if study.trains else [counted(run) for run in planned]
     place = Path(out).absolute()
     folder = place / study.folder_name
     for made in (folder, place / "pool", place / "pool" / "locks"):
@@ -115,7 +116,8 @@ def run_study(
     with RunLock(folder):  # another study shares runs; the same one would share these files
         write_json(folder / "study.json", described(study, planned))
         if not study.trains:
-            return _only_counted(study, folder, planned)
+            write_results(folder / "results.jsonl", only_built)
+            return StudyOutcome(study, folder, len(planned), only_built, {})
         atomic.make_place(place / "pool", "out")
         jobs = jobs_of(study, planned, place)
         given = known_results(jobs, known)
@@ -173,12 +175,6 @@ def _entry(job: Job) -> Entry:
     if state == "trained" and not job.evaluation.episodes:
         state = "done" if work(job, never).kind == "done" else state
     return Entry(job, state="done" if state == "done" else "waiting")
-
-
-def _only_counted(study: Study, folder: Path, planned: list[Planned]) -> StudyOutcome:
-    results = [counted(run) for run in planned]
-    write_results(folder / "results.jsonl", results)
-    return StudyOutcome(study, folder, len(planned), results, {})
 
 
 def _check_workers(workers: int | None) -> None:

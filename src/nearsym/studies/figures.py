@@ -21,6 +21,7 @@ from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_ra
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import by_arm, by_world, plain, unique
 from nearsym.studies.task_pictures import draw_orbits, draw_prices, draw_variants
+from nearsym.tasks.control.domains import DOMAINS
 from nearsym.training import atomic
 from nearsym.training.untrusted import as_label
 
@@ -171,10 +172,17 @@ def _layers(runs: Sequence[RunResult]) -> list[Layer]:
     ]
 
 
+def _tasks_and_variants(results: list[RunResult]) -> Drawn:
+    """Of the control tasks that the results are about; of all where there are no results."""
+    shown = {run.task for run in results} or set(DOMAINS)
+    tasks = [task for task in DOMAINS if task in shown]
+    return {"tasks": draw_orbits(tasks), "variants": draw_variants(tasks)} if tasks else {}
+
+
 FIGURES: dict[str, Callable[[list[RunResult]], Drawn]] = {
     **{name: partial(_grouped, name) for name in CHARTS},
     "relaxed": _layers_over_training,
-    "tasks": lambda results: {"tasks": draw_orbits(), "variants": draw_variants()},
+    "tasks": _tasks_and_variants,
     "prices": lambda results: {"prices": draw_prices()},
 }
 """Figures by name. Those of results give nothing where there is nothing to draw."""

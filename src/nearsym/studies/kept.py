@@ -12,7 +12,7 @@ from nearsym.runs.evaluate import evaluate_run
 from nearsym.runs.folder import changed_settings, versions
 from nearsym.runs.identity import digest
 from nearsym.runs.run import Run
-from nearsym.studies.plan import Planned, built
+from nearsym.studies.plan import Planned, built, named
 from nearsym.studies.results import RunResult
 from nearsym.studies.study import Evaluation, noises_of
 from nearsym.tasks.task import Task
@@ -60,7 +60,8 @@ def _spent(summary: Mapping[str, Any], config: RunConfig) -> float:
 
 def counted(planned: Planned) -> RunResult:
     """The result of a run that is not trained: how many numbers its networks would learn."""
-    found = built(planned.config)
+    with named(planned.name):
+        found = built(planned.config)
     return RunResult(
         **about(planned.config),
         frames=[],

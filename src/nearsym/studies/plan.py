@@ -40,18 +40,18 @@ class Built:
 def plan(study: Study, *, device_here: bool = True) -> list[Planned]:
     """The runs of a study, each once, in the order in which they are to be started.
 
-    Every cell is configured, and networks are built once for each kind of them: a setting that
-    cannot work is refused here, with the name of its cell. `device_here=False` where another
-    machine trains.
+    Every cell is configured, and before training networks are built once for each kind of them: a
+    setting that cannot work is refused here, with the name of its cell. `device_here=False` where
+    another machine trains.
     """
     tasks = _Tasks()
     try:
         cells = study.cells() if device_here else map(_for_elsewhere, study.cells())
         runs = [_planned(cell, study, tasks) for cell in cells]
         seen: set[str] = set()
-        for run in runs:
-            with _named(run.name):
-                _check(run.config, seen, device_here and study.trains)
+        for run in runs if study.trains else ():
+            with named(run.name):
+                _check(run.config, seen, device_here)
     finally:
         tasks.close()
     return _each_once(runs)
@@ -99,7 +99,7 @@ def _for_elsewhere(cell: Cell) -> Cell:
 
 
 def _planned(cell: Cell, study: Study, tasks: _Tasks) -> Planned:
-    with _named(cell.name):
+    with named(cell.name):
         config = cell.config(tasks.find)
         noises_of(study.evaluation, config.task)
         if study.trains:
@@ -109,7 +109,8 @@ def _planned(cell: Cell, study: Study, tasks: _Tasks) -> Planned:
 
 
 @contextmanager
-def _named(cell: str) -> Iterator[None]:
+def named(cell: str) -> Iterator[None]:
+    """Errors in the block say which run cannot work."""
     try:
         yield
     except UsageError as error:

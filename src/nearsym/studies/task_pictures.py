@@ -1,6 +1,6 @@
 """Pictures of what is learned in: control tasks with their orbits and variants, market data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,12 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def draw_orbits() -> Any:
+def draw_orbits(tasks: Sequence[str] = tuple(DOMAINS)) -> Any:
     """One row a domain: dm_control's picture, then a state and its images under the group."""
-    figure = _figure(11, 9.2)
-    rows: Any = figure.subplots(len(DOMAINS), 5)
-    for row, (task, domain) in zip(rows, DOMAINS.items(), strict=True):
+    figure = _figure(11, 2.3 * len(tasks))
+    rows: Any = figure.subplots(len(tasks), 5, squeeze=False)
+    for row, task in zip(rows, tasks, strict=True):
+        domain = DOMAINS[task]
         pictures = {"dm_control": _picture(task, 0, background=True)}
         for g, element in enumerate(domain.group.elements):
             pictures[f"{element} · s" if g else "s"] = _picture(task, g)
@@ -65,13 +66,13 @@ def _picture(task: str, g: int, *, background: bool = False) -> np.ndarray:
         return core._picture(SIZE)
 
 
-def draw_variants() -> Any:
+def draw_variants(tasks: Sequence[str] = tuple(DOMAINS)) -> Any:
     """One row a domain, one column a variant."""
     names = VARIANTS[1:]
-    figure = _figure(11, 11)
-    rows: Any = figure.subplots(len(DOMAINS), len(names))
+    figure = _figure(11, 2.75 * len(tasks))
+    rows: Any = figure.subplots(len(tasks), len(names), squeeze=False)
     draw: dict[str, Callable[[Any, Domain], None]] = {"gravity": _gravity, "wear": _wear}
-    for row, domain in zip(rows, DOMAINS.values(), strict=True):
+    for row, domain in zip(rows, (DOMAINS[task] for task in tasks), strict=True):
         for axes, name in zip(row, names, strict=True):
             if name in draw:
                 draw[name](axes, domain)
