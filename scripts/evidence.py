@@ -14,16 +14,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.charts.all import charts_of
 from nearsym.studies.charts.chart import Chart
 from nearsym.studies.claims.judge import judge
+from nearsym.studies.execute import jobs_of
 from nearsym.studies.figures import draw_charts
+from nearsym.studies.job import Job
+from nearsym.studies.known import known_results
 from nearsym.studies.luck import EXCESS, excess
+from nearsym.studies.plan import plan
+from nearsym.studies.pool import Place
 from nearsym.studies.portfolio_check import DAILY
+from nearsym.studies.rates import Rates
 from nearsym.studies.results import RunResult, read_results, write_results
-from nearsym.studies.selection import TRADING, is_planted, unique
+from nearsym.studies.selection import TRADING, is_planted, model_order, unique
 from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
+from nearsym.studies.tables.table import Cell, Table
 from nearsym.studies.tables.verdicts import verdicts
 from nearsym.tasks.control.domains import DOMAINS
 
@@ -61,7 +69,45 @@ def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
     tables |= {table.name: table for table in tables_of(every, ["spent"])}
     tables["claims"] = verdicts(judge(every))
+    tables["left"] = left_to_run(every)
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
+
+
+def left_to_run(results: list[RunResult]) -> Table:
+    """The runs of built-in studies that no result answers yet; one that several studies share is
+    counted where it comes first."""
+    missing: dict[tuple[str, str, str], list[Job]] = {}
+    listed: set[Place] = set()
+    for study in (study for study in map(builtin_study, STUDIES) if study.trains):
+        planned = plan(replace(study, trains=False))  # no networks have to be built for that
+        jobs = jobs_of(study, planned, Path())
+        given = known_results(jobs, results)
+        for job in (job for job in jobs if job.name not in given and job.place not in listed):
+            task = job.config.task
+            kind = study.name, task.name, getattr(task, "obs", None) or ""
+            missing.setdefault(kind, []).append(job)
+            listed.add(job.place)
+    rates = _rates(results)
+    rows = [_left(*kind, jobs, rates) for kind, jobs in missing.items()]
+    about = "Runs that the built-in studies lack, each where it comes first, with the core-hours "
+    about += "that they would take. Laptop."
+    return Table("left", about, tuple(rows[0]), tuple(rows))
+
+
+def _left(study: str, task: str, obs: str, jobs: list[Job], rates: Rates) -> dict[str, Cell]:
+    seconds = [j.place.frames / rates.rate(j.config).frames_per_second for j in jobs]
+    models = sorted({job.config.network.model for job in jobs}, key=model_order)
+    row: dict[str, Cell] = {"study": study, "task": task, "observations": obs}
+    return row | {"models": ", ".join(models), "runs": len(jobs), "hours": sum(seconds) / 3600}
+
+
+def _rates(results: list[RunResult]) -> Rates:
+    """How fast the runs were whose results are kept."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for run in (run for run in results if run.seconds and run.frames):
+        kind = (run.preset, run.agent, run.task, str(run.obs), "cpu", run.model)
+        found.setdefault(kind, []).append(run.seconds / run.frames[-1])
+    return Rates(found)
 
 
 def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
