@@ -1,15 +1,19 @@
-"""What an environment or a layer may offer, as small protocols. Nothing here imports another room.
+"""What an environment or a layer may offer, as small protocols, and what every environment owes.
 
 An environment need not inherit from anything: having the methods is enough. They may sit on the
 environment itself or on a `gymnasium.Wrapper` around it; `layer_of` finds the outermost that has
 them.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import gymnasium
 import numpy as np
+
+from nearsym.errors import UsageError, shown
 
 State = Mapping[str, np.ndarray]
 """Everything the future of an environment depends on, as plain arrays."""
@@ -143,3 +147,47 @@ def episode_steps(env: gymnasium.Env) -> int | None:
         env = env.env
     limits.append(getattr(env, "max_episode_steps", None))
     return min((int(limit) for limit in limits if limit is not None), default=None)
+
+
+def reset(env: gymnasium.Env, *, seed: int | None = None, **options: Any) -> tuple[Any, dict]:
+    """`env.reset`, where what departs from Gymnasium's interface is an error that says so."""
+    try:
+        found: Any = env.reset(seed=seed, **options)
+    except TypeError as error:
+        if _takes_seed(env.unwrapped):
+            raise
+        raise UsageError(
+            f"{_name(env)}.reset must take a seed: def reset(self, *, seed=None, options=None)."
+        ) from error
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise UsageError(f"{_name(env)}.reset must return (observation, info), got {_kind(found)}.")
+    return found
+
+
+def step(env: gymnasium.Env, action: Any) -> tuple[Any, float, bool, bool, dict]:
+    """`env.step`, where what departs from Gymnasium's interface is an error that says so."""
+    found: Any = env.step(action)
+    if not isinstance(found, tuple) or len(found) != 5:
+        raise UsageError(
+            f"{_name(env)}.step must return (observation, reward, terminated, truncated, info), "
+            f"got {_kind(found)}."
+        )
+    reward = found[1]
+    if not isinstance(reward, Real) and not (isinstance(reward, np.ndarray) and reward.ndim == 0):
+        text = f"{_name(env)}.step must return the reward as a number, got {shown(reward)}."
+        raise UsageError(text)
+    return found
+
+
+def _takes_seed(env: gymnasium.Env) -> bool:
+    names = inspect.signature(env.reset).parameters
+    return "seed" in names or any(p.kind is p.VAR_KEYWORD for p in names.values())
+
+
+def _name(env: gymnasium.Env) -> str:
+    return type(env.unwrapped).__name__
+
+
+def _kind(found: Any) -> str:
+    several = isinstance(found, tuple | list)
+    return f"a {type(found).__name__} of {len(found)}" if several else f"{type(found).__name__}"

@@ -9,10 +9,12 @@ import pytest
 
 from nearsym.audits.environment import audit_environment
 from nearsym.audits.policies import uniform
+from nearsym.audits.rollouts import audit_rollouts
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, trivial
 from nearsym.groups.representation import Representation, from_matrices, plane_of, trivial_of
 from nearsym.groups.symmetry import Symmetry
+from nearsym.tasks.registry import make
 from nearsym.theory.families import random_action, random_mdp
 from nearsym.theory.mdp import FiniteMDP, pushed_forward
 
@@ -321,6 +323,55 @@ class TestRefusals:
 
         with pytest.raises(UsageError, match="must leave a state as it is, but it changes x"):
             audit_environment(Restless())
+
+    @pytest.mark.parametrize(
+        ("what", "text"),
+        [
+            ("observation", "the observation entry 1 is nan"),
+            ("reward", "the reward is nan"),
+            ("state", "the .* is nan"),
+        ],
+    )
+    @pytest.mark.parametrize("audited", [audit_environment, audit_rollouts])
+    def test_numbers_that_compare_with_nothing(self, linear_world, what, text, audited):
+        class Blind(linear_world):
+            def step(self, action):
+                obs, reward, *rest = super().step(action)
+                if what == "observation":
+                    obs = np.where(np.arange(4) == 1, np.nan, obs)
+                if what == "state":
+                    self.x = np.where(np.arange(4) == 2, np.nan, self.x)
+                return obs, np.nan if what == "reward" else reward, *rest
+
+        with pytest.raises(UsageError, match=f"compares numbers, and after a step .*{text}"):
+            audited(Blind(), samples=100)
+
+    def test_a_state_that_is_no_dict(self, linear_world):
+        class Bare(linear_world):
+            def get_state(self):
+                return self.x
+
+        with pytest.raises(UsageError, match=r"get_state must return a dict of .*got ndarray"):
+            audit_environment(Bare())
+
+    def test_a_transform_that_returns_nothing(self, linear_world):
+        class Silent(linear_world):
+            def transform(self, g, state):
+                super().transform(g, state)
+
+        with pytest.raises(UsageError, match=r"transform must return a dict of arrays.*NoneType"):
+            audit_environment(Silent())
+
+    def test_observations_of_several_parts(self, linear_world):
+        world = linear_world()
+        world.observation_space = gym.spaces.Dict({"x": world.observation_space})
+        with pytest.raises(UsageError, match="An audit reads observations that are one array"):
+            audit_environment(world)
+
+    def test_a_symmetry_of_time(self):
+        text = r"TradingEnv declares a symmetry of time \(T\), and an audit needs one of a finite"
+        with pytest.raises(UsageError, match=text):
+            audit_environment(make("trading"))
 
     def test_a_state_that_is_not_restored(self, linear_world):
         class Forgetful(linear_world):

@@ -148,6 +148,13 @@ def test_folders_are_named_by_what_was_asked_for(toys, tmp_path, monkeypatch):
     assert {path.name for path in Path().iterdir()} == {"runs"}
 
 
+def test_one_environment_for_both_training_and_evaluation_is_refused(toys, tmp_path):
+    one = toys.Counted()
+    with pytest.raises(UsageError, match="returned the same environment twice"):
+        train(lambda: one, out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_environments_as_objects_are_refused(toys, tmp_path):
     with pytest.raises(UsageError, match="Training needs two environments"):
         train(toys.Counted(), out=tmp_path / "run")

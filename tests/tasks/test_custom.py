@@ -11,7 +11,7 @@ from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.tasks.custom import custom_task, own_spaces, reopened
+from nearsym.tasks.custom import Checked, custom_task, own_spaces, reopened
 from nearsym.tasks.registry import find_task, make
 from nearsym.tasks.task import Playing, play, returns_of
 
@@ -45,6 +45,17 @@ class Push(gymnasium.Env):
         return self.look(), float(action[0]), False, self.left == 0, {}
 
 
+class Shows(Push):
+    """Shows what it is told to, whatever its space says."""
+
+    def __init__(self, seen):
+        super().__init__(dtype=np.float32)
+        self.seen = seen
+
+    def look(self):
+        return self.seen
+
+
 class Declaring(Push):
     symmetry = SIGNS
 
@@ -53,6 +64,24 @@ class Saying(gymnasium.Wrapper):
     """A wrapper that declares a symmetry."""
 
     symmetry = SIGNS
+
+
+@pytest.mark.parametrize("seen", [np.array([1.0, 0.1]), [1.0, 0.1]], ids=["double", "list"])
+def test_observations_are_shown_in_the_precision_of_their_space(seen):
+    env = custom_task(lambda: Shows(seen)).make()
+    for obs in (env.reset(seed=0)[0], env.step(env.action_space.sample())[0]):
+        assert obs.dtype == np.float32
+        assert obs.tolist() == np.float32([1.0, 0.1]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [(np.zeros(3, np.float32), r"float32 \(3,\)"), (np.zeros(2, np.int64), r"int64 \(2,\)")],
+)
+def test_observations_that_are_not_in_their_space(seen, said):
+    text = rf"Shows shows an observation of the kind {said}, and its observation_space says float32"
+    with pytest.raises(UsageError, match=text):
+        custom_task(lambda: Shows(seen)).make().reset(seed=0)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +136,8 @@ def test_the_units_of_the_author_are_remembered():
 
 def test_what_fits_is_left_as_it_is():
     env = find_task(lambda: Push(-1, 1, dtype=np.float32)).make()
-    assert isinstance(env, Push)
+    assert isinstance(env, Checked)
+    assert isinstance(env.env, Push)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,11 @@ def check_spaces(symmetry: Symmetry, env: gym.Env, observations: list[np.ndarray
         ("action", symmetry.action, env.action_space),
         ("observation", symmetry.observation, env.observation_space),
     ):
+        if isinstance(space, gym.spaces.Dict | gym.spaces.Tuple):
+            raise UsageError(
+                f"An audit reads {what}s that are one array, got {space}. Put the environment into "
+                "a wrapper that flattens them, and declare the symmetry on it."
+            )
         if isinstance(act, Representation):
             _check_homomorphism(act, what)
             _check_size(act, space, what)

@@ -23,6 +23,7 @@ from nearsym.audits.verdict import Verdict, decide, elements_up_to, usual_epsilo
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
 from nearsym.measures.stabilizers import Stabilizer
+from nearsym.protocols import reset
 
 SAMPLES = 2000
 PER_EPISODE = 40
@@ -153,7 +154,7 @@ def audit_environment(
     check_seed(seed)
     simulator = Simulator(env, seed, longest)
     starts = list(resets(simulator, STARTS, seed))
-    observations = [np.asarray(simulator.env.reset(seed=seed + i)[0]) for i in range(5)]
+    observations = [np.asarray(reset(simulator.env, seed=seed + i)[0]) for i in range(5)]
     check_spaces(simulator.symmetry, simulator.env, observations)
     check_transform(simulator, starts[:5])
     pairs = sample_pairs(

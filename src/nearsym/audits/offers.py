@@ -8,7 +8,7 @@ import numpy as np
 
 from nearsym.audits.wrappers import observation_outside, opaque, wrappers_between
 from nearsym.errors import UsageError
-from nearsym.groups.symmetry import Symmetry
+from nearsym.groups.symmetry import Symmetry, TimeSymmetry
 from nearsym.protocols import (
     NamesObservations,
     Observing,
@@ -33,13 +33,22 @@ def declared_symmetry(env: gym.Env) -> Symmetry:
     """The symmetry an environment declares, or an error that says what is missing."""
     if not isinstance(env, gym.Env):
         raise UsageError(f"An audit needs an environment, got {type(env).__name__}.")
-    layer = layer_of(env, Symmetric)
+    layer, name = layer_of(env, Symmetric), type(env.unwrapped).__name__
     symmetry = None if layer is None else layer.symmetry
+    if isinstance(symmetry, TimeSymmetry):
+        raise UsageError(
+            f"{name} declares a symmetry of time ({symmetry.kind}), and an audit needs one of a "
+            "finite group: a window of days, shifted or stretched, is no longer the same days, so "
+            "there are no pairs of steps to compare."
+        )
+    if symmetry is None:
+        raise UsageError(
+            f"{name} declares no symmetry: an audit needs an attribute `symmetry` that is a "
+            "nearsym.Symmetry, on the environment or on a wrapper. nearsym discover looks for one."
+        )
     if not isinstance(symmetry, Symmetry):
         raise UsageError(
-            f"{type(env.unwrapped).__name__} declares no symmetry: an audit needs an attribute "
-            "`symmetry` that is a nearsym.Symmetry, on the environment or on a wrapper; got "
-            f"{type(symmetry).__name__}."
+            f"The `symmetry` of {name} must be a nearsym.Symmetry, got {type(symmetry).__name__}."
         )
     if symmetry.group.order == 1:
         raise UsageError("The declared group has no element but e: there is nothing to audit.")

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float
 from nearsym.audits.policies import PolicyMaker, draw_action
 from nearsym.audits.progress import Progress
 from nearsym.audits.simulator import Simulator
-from nearsym.audits.world import Outcome
+from nearsym.audits.world import Outcome, check_finite
 from nearsym.errors import UsageError
-from nearsym.protocols import State
+from nearsym.protocols import State, reset, step
 
 DRAWS = 8
 """Steps from each state where the dynamics are random."""
@@ -112,14 +112,15 @@ def _visit(
     """States at `count` uniformly drawn times of one episode, each with a uniform action."""
     env = simulator.env
     policy = policies[int(rng.integers(len(policies)))](env, rng)
-    obs, _ = env.reset(seed=int(rng.integers(2**31)))
+    obs, _ = reset(env, seed=int(rng.integers(2**31)))
     kept: list[State] = []
     for t in range(simulator.longest):
         # Reservoir sampling: after each step the kept states are a uniform draw of those so far.
         place = t if t < count else int(rng.integers(t + 1))
         if place < count:
             kept[place : place + 1] = [simulator.state()]
-        obs, _, terminated, truncated, _ = env.step(policy(np.asarray(obs)))
+        obs, _, terminated, truncated, _ = step(env, policy(np.asarray(obs)))
+        check_finite("observation", obs)
         if terminated or truncated:
             break
     picks = (

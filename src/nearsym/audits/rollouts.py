@@ -27,9 +27,11 @@ from nearsym.audits.policies import PolicyMaker, uniform
 from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.simulator import check_samples, check_seed, move
 from nearsym.audits.table import audit_table
+from nearsym.audits.world import check_finite
 from nearsym.errors import UsageError
 from nearsym.groups.symmetry import Symmetry
 from nearsym.measures.intervals import Estimate, mean_interval
+from nearsym.protocols import reset, step
 
 EPISODES = 20
 
@@ -112,7 +114,7 @@ def audit_rollouts(
     symmetry, longest, missing = declared_symmetry(env), longest_episode(env), missing_methods(env)
     env = symmetric_layer(env)
     images = _are_images(env.observation_space)
-    check_spaces(symmetry, env, [np.array(env.reset(seed=seed + i)[0]) for i in range(5)])
+    check_spaces(symmetry, env, [np.array(reset(env, seed=seed + i)[0]) for i in range(5)])
     rng, episodes = np.random.default_rng(seed), as_progress(progress)(range(EPISODES))
     steps = _steps(env, policies, -(-samples // EPISODES), longest, rng, episodes)
     if images:
@@ -143,14 +145,16 @@ def _steps(
     """Steps at uniformly drawn times, `per_episode` from each episode."""
     kept: list[Step] = []
     for number in episodes:
-        obs = np.array(env.reset(seed=int(rng.integers(2**31)))[0])  # a copy: it may be a buffer
+        obs = np.array(reset(env, seed=int(rng.integers(2**31)))[0])  # a copy: it may be a buffer
         policy = policies[number % len(policies)](env, rng)
         episode: list[Step] = []
         for _ in range(longest):
             action = policy(obs)
             taken = np.array(action)  # the environment may clip it in place
-            seen, reward, terminated, truncated, _ = env.step(action)
+            seen, reward, terminated, truncated, _ = step(env, action)
             following = np.array(seen)
+            check_finite("reward", reward)
+            check_finite("observation", following)
             episode.append((obs, taken, float(reward), following))
             obs = following
             if terminated or truncated:

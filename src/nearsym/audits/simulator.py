@@ -11,7 +11,7 @@ from nearsym.audits.offers import (
     missing_methods,
     symmetric_layer,
 )
-from nearsym.audits.world import World, copied
+from nearsym.audits.world import World, checked_state, copied
 from nearsym.errors import UsageError, check_whole
 from nearsym.physics.anywhere import check_set_state
 from nearsym.protocols import State, Transforming, layer_of
@@ -51,7 +51,7 @@ class Simulator:
 
     def moved(self, g: int, state: State) -> State:
         """g·s."""
-        return self._moves.transform(g, copied(state))
+        return checked_state(self._moves.transform(g, copied(state)), "transform")
 
     def move_action(self, g: int, action: Any) -> Any:
         return move(self.symmetry.action, self.env.action_space, g, action)

@@ -1,5 +1,6 @@
 """An environment as states that can be read, set and stepped from; it need declare nothing."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
@@ -7,7 +8,8 @@ import numpy as np
 
 from nearsym.audits.coordinates import Coordinates, coordinates_of
 from nearsym.audits.offers import longest_episode, observation_names_of, observer_of
-from nearsym.protocols import HasFollowers, Resumable, State, layer_of
+from nearsym.errors import UsageError
+from nearsym.protocols import HasFollowers, Resumable, State, layer_of, reset, step
 
 
 class Outcome(NamedTuple):
@@ -32,7 +34,7 @@ class World:
         self.env: Any = layer
         self.states = cast(Resumable, layer_of(env, Resumable))
         self.longest = longest_episode(env) if longest is None else longest
-        obs, _ = self.env.reset(seed=seed)
+        obs, _ = reset(self.env, seed=seed)
         self._observe = observer_of(self.env, obs)
         self.observation_names = observation_names_of(self.env)
         self.coordinates: Coordinates = coordinates_of(env, self.state())
@@ -46,16 +48,19 @@ class World:
 
     def state(self) -> State:
         """A copy of the present state."""
-        return copied(self.states.get_state())
+        return copied(checked_state(self.states.get_state(), "get_state"))
 
     def outcome(self, state: State, action: Any, draw: tuple[int, ...] | None = None) -> Outcome:
         """One step from a state; `draw` replaces the random numbers that the state carries."""
         self.states.set_state(copied(state))
         if draw is not None:
             self.env.unwrapped.np_random = np.random.default_rng(draw)
-        obs, reward, terminated, _, _ = self.env.step(action)
+        obs, reward, terminated, _, _ = step(self.env, action)
         following = self.state()
         x = self.coordinates.of(following)
+        check_finite("coordinate", x, self.coordinates.names)
+        check_finite("reward", reward)
+        check_finite("observation", obs)
         return Outcome(following, x, np.array(obs), float(reward), bool(terminated))
 
     def drew(self, draw: tuple[int, ...]) -> bool:
@@ -78,6 +83,30 @@ class World:
     def forget_observing(self) -> None:
         """Do not ask for observations again: they are not those of the state."""
         self._observe = None
+
+
+def checked_state(state: Any, method: str) -> State:
+    """What a method of the environment returned, if it is a state."""
+    if not isinstance(state, Mapping):
+        raise UsageError(
+            f"{method} must return a dict of arrays, such as {{'position': array, …}}, got "
+            f"{type(state).__name__}."
+        )
+    return state
+
+
+def check_finite(what: str, values: Any, names: Sequence[str] = ()) -> None:
+    """Refuse numbers that compare with nothing: they would pass for equal."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    place = int(np.argmax(~np.isfinite(array.ravel())))
+    name = names[place] if names else f"entry {place}" if array.ndim else ""
+    found = f"{what} {name}".strip()
+    raise UsageError(
+        f"An audit compares numbers, and after a step the {found} is {array.ravel()[place]}. "
+        "Repair the environment, or leave that entry out of what it shows."
+    )
 
 
 def copied(state: State) -> dict[str, np.ndarray]:

@@ -158,7 +158,7 @@ def _check_identity(search: _Search, trials: list[Trial]) -> None:
     if not search.moves:
         raise UsageError(
             f"`discover` compares steps around a reference state, and {name} refuses to be put "
-            "there. Declare the symmetry by hand and check it with `nearsym audit`."
+            "there. Declare the symmetry by hand."
         )
     raise UsageError(
         f"{name} does not repeat itself: from the same state the same action led elsewhere, or "

@@ -149,7 +149,13 @@ def _worlds(config: RunConfig) -> Iterator[Worlds]:
 
         train = make("train")
         count = config.training.eval_episodes if task.light else 1
-        yield Worlds(train, [make("validation") for _ in range(count)])
+        validation = [make("validation") for _ in range(count)]
+        if len({id(env.unwrapped) for env in (train, *validation)}) <= count:
+            raise UsageError(
+                f"{task.name} returned the same environment twice. Training and evaluation need "
+                "one each: give a class, or a function that makes a new one at every call."
+            )
+        yield Worlds(train, validation)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from gymnasium.envs.registration import load_env_creator
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
+from nearsym.protocols import reset, step
 from nearsym.tasks.task import (
     Noise,
     Part,
@@ -152,6 +153,7 @@ def adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
             f"{name} must take actions as a vector, and neither actions nor observations may be "
             f"empty; got actions of the shape {action.shape} and observations of {obs.shape}."
         )
+    env = Checked(env)
     if not (np.all(action.low == -1) and np.all(action.high == 1)):
         env = UnitActions(env, np.float32(-1), np.float32(1))
     if len(obs.shape) == 3 and obs.dtype != np.uint8:
@@ -161,6 +163,33 @@ def adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
         space = gymnasium.spaces.Box(obs.low.astype(single), obs.high.astype(single), dtype=single)
         env = SingleObservations(env, lambda x: x.astype(single), space)
     return env
+
+
+class Checked(gymnasium.ObservationWrapper):
+    """Says in what an environment does not keep to its spaces or to Gymnasium's interface, and
+    shows the double precision of observations whose space is single as single."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        more = {} if options is None else {"options": options}
+        obs, info = reset(self.env, seed=seed, **more)
+        return self.observation(obs), info
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        obs, reward, terminated, truncated, info = step(self.env, action)
+        return self.observation(obs), reward, terminated, truncated, info
+
+    def observation(self, observation: Any) -> np.ndarray:
+        space, obs = self.observation_space, np.asarray(observation)
+        if obs.dtype == np.float64 and space.dtype == np.float32:
+            obs = obs.astype(np.float32)
+        if obs.shape != space.shape or obs.dtype != space.dtype:
+            raise UsageError(
+                f"{type(self.unwrapped).__name__} shows an observation of the kind {obs.dtype} "
+                f"{obs.shape}, and its observation_space says {space.dtype} {space.shape}."
+            )
+        return obs
 
 
 class UnitActions(gymnasium.wrappers.RescaleAction):
@@ -173,7 +202,7 @@ class SingleObservations(gymnasium.wrappers.TransformObservation):
 
 def own_spaces(env: gymnasium.Env) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
     """The spaces of observations and actions in the units of the environment's author."""
-    while isinstance(env, UnitActions | SingleObservations):
+    while isinstance(env, Checked | UnitActions | SingleObservations):
         env = env.env
     observation, action = env.observation_space, env.action_space
     assert isinstance(observation, gymnasium.spaces.Box)
