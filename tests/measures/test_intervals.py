@@ -9,6 +9,7 @@ from scipy import stats
 from nearsym.errors import UsageError
 from nearsym.measures.intervals import (
     bootstrap_interval,
+    episode_interval,
     estimate,
     mean_interval,
     student_interval,
@@ -86,6 +87,18 @@ def test_a_bootstrap_interval_holds_the_mean_and_repeats(values):
     low, high = bootstrap_interval(values, draws=300)
     assert values.min() - 1e-9 <= low <= high <= values.max() + 1e-9
     assert (low, high) == bootstrap_interval(values, draws=300)
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 10, 50])
+def test_few_episodes_are_not_bootstrapped(count):
+    returns = np.random.default_rng(0).normal(size=count)
+    interval, kind = episode_interval(returns)
+    if count == 1:
+        assert (interval, kind) == (None, "no interval")
+    elif count < 10:
+        assert (interval, kind) == (student_interval(returns)[1], "Student's t")
+    else:
+        assert (interval, kind) == (bootstrap_interval(returns), "bootstrap")
 
 
 def test_a_bootstrap_interval_is_about_as_wide_as_theory_says():

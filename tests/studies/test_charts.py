@@ -10,7 +10,7 @@ import pytest
 
 import nearsym.studies.report
 from nearsym.errors import UsageError
-from nearsym.measures.intervals import student_interval
+from nearsym.measures.intervals import STUDENT, student_interval
 from nearsym.studies import figures, sweeps
 from nearsym.studies.charts.all import CHARTS, charts_of
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
@@ -21,7 +21,7 @@ from nearsym.studies.charts.weights import weights
 from nearsym.studies.figures import draw_charts, file_name, write_figures
 from nearsym.studies.regret import regret_of
 from nearsym.studies.scores import at_end
-from nearsym.studies.statistics import STUDENT, Measured
+from nearsym.studies.statistics import Measured
 from study_results import made, near, runs
 
 RNG = np.random.default_rng(3)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nearsym.errors import UsageError
+from nearsym.measures.intervals import STUDENT
 from nearsym.studies import sweeps
 from nearsym.studies.claims import computed
 from nearsym.studies.claims.claim import Question, chances
@@ -15,7 +16,7 @@ from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, REACHER, TASK
 from nearsym.studies.claims.judge import CLAIMS, claim_ids, judge
 from nearsym.studies.claims.ours import treatment
 from nearsym.studies.paper import TABLE_1
-from nearsym.studies.statistics import STUDENT, Measured, mean_over_seeds
+from nearsym.studies.statistics import Measured, mean_over_seeds
 from study_results import made
 
 SEEDS = range(6)

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 
 from nearsym.errors import UsageError
-from nearsym.measures.intervals import bootstrap_interval, student_interval
+from nearsym.measures.intervals import (
+    NO_INTERVAL,
+    STUDENT,
+    bootstrap_interval,
+    student_interval,
+)
 from nearsym.studies import sweeps
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.luck import excess
 from nearsym.studies.paper import Printed
-from nearsym.studies.statistics import NO_INTERVAL, STUDENT, Measured
+from nearsym.studies.statistics import Measured
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.costs import parameters, spent, wall_clock, what_was_run
 from nearsym.studies.tables.regrets import aggregates, regrets, strengths

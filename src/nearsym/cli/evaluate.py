@@ -148,12 +148,11 @@ def show(result: dict[str, Any]) -> None:
             f"(95 % interval {low:+.2f} to {high:+.2f}, Student's t)"
         )
         return
-    low, high = result["return_ci95"]
-    interval = (
-        f"95 % interval {low:.1f} to {high:.1f}, bootstrap over {result['episodes']} episodes"
-    )
-    if result["episodes"] == 1:
-        interval = "one episode, which gives no interval"
+    interval = "one episode, which gives no interval"
+    if result["return_ci95"] is not None:
+        low, high = result["return_ci95"]
+        kind = f"{result['interval']} over {result['episodes']} episodes"
+        interval = f"95 % interval {low:.1f} to {high:.1f}, {kind}"
     print(f"{result['return_mean']:.1f}  ({interval}; noise {result['noise']:g})")
     if result["video"] is not None:
         print(f"Look at {result['video']}")

@@ -4,6 +4,7 @@
 |---|---|---|
 | `student_interval` | a few runs or seeds | a bootstrap of so few is far too narrow |
 | `bootstrap_interval` | tens of episodes | assumes no distribution |
+| `episode_interval` | episodes, few or many | one of the two above |
 | `mean_interval` | tens of skewed numbers ≥ 0 | corrects for the skewness |
 | `stratified_interval` | runs of several worlds, any statistic | worlds differ |
 """
@@ -19,6 +20,9 @@ from nearsym.errors import UsageError
 
 DRAWS = 2000
 """Resamples for an interval."""
+ENOUGH = 10
+"""Episodes for a bootstrap."""
+STUDENT, NO_INTERVAL = "Student's t", "no interval"
 
 
 def student_interval(
@@ -58,6 +62,23 @@ def bootstrap_interval(
     picks = np.random.default_rng(seed).integers(n, size=(draws, n))
     low, high = np.quantile(sample[picks].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def episode_interval(
+    returns: Sequence[float] | np.ndarray,
+) -> tuple[tuple[float, float] | None, str]:
+    """The 95 % interval of a mean return over episodes, and what it is by: a bootstrap from ten
+    episodes on, Student's t for fewer, of which a bootstrap would be too narrow.
+
+    >>> episode_interval([1.0])
+    (None, 'no interval')
+    >>> episode_interval([1.0, 1.0])
+    ((1.0, 1.0), "Student's t")
+    """
+    if len(returns) >= ENOUGH:
+        return bootstrap_interval(returns), "bootstrap"
+    interval = student_interval(returns)[1]
+    return interval, NO_INTERVAL if interval is None else STUDENT
 
 
 def stratified_interval(

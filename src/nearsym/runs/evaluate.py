@@ -40,7 +40,7 @@ def evaluate_run(
     trading: Mapping[str, Any] | None = None,
     progress: bool | Callable[[], None] = False,
 ) -> dict[str, Any]:
-    """Play episodes with the agent of a run. The interval is a percentile bootstrap of the mean.
+    """Play episodes with the agent of a run. `interval` says what the interval is by.
 
     `trading` are options of `MarketChoice` and `PortfolioFiles`, for tasks with prices. `progress`
     is a bar, silence, or a function that is called after every episode.

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nearsym.errors import UsageError
-from nearsym.measures.intervals import bootstrap_interval, student_interval
+from nearsym.measures.intervals import NO_INTERVAL, STUDENT, episode_interval, student_interval
 from nearsym.runs.build import seeds_of
 from nearsym.runs.evaluate import FIRST_SEED, evaluate_run, progress_bar
 from nearsym.runs.one_model import runs_of_one_model, shared_by
@@ -80,21 +80,26 @@ class RunsEvaluation:
 
     @property
     def return_ci95(self) -> tuple[float, float] | None:
-        """Best: over the episodes of one policy, by bootstrap. Mean: over runs, by Student's t, and
-        None for a single run."""
+        """Best: over the episodes of one policy. Mean: over runs, by Student's t. None for a single
+        one."""
+        return self._interval[0]
+
+    @property
+    def _interval(self) -> tuple[tuple[float, float] | None, str]:
         if self.protocol == "best":
-            return bootstrap_interval(self.played[0].returns)
-        return student_interval([run.return_mean for run in self.played])[1]
+            return episode_interval(self.played[0].returns)
+        return student_interval([run.return_mean for run in self.played])[1], STUDENT
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, as the command prints it."""
-        interval = self.return_ci95
+        interval, kind = self._interval
         returns = [value for run in self.played for value in run.returns]
         return {
             "protocol": self.protocol,
             **self.about,
             "return_mean": self.return_mean,
             "return_ci95": None if interval is None else list(interval),
+            "interval": NO_INTERVAL if interval is None else kind,
             "returns": returns,
             "episodes": len(returns),
             "noise": self.noise,
@@ -160,14 +165,13 @@ def runs_table(result: dict[str, Any]) -> str:
 
 def _interval(result: dict[str, Any], runs: int) -> str:
     each = result["episodes"] // runs
+    best = result["protocol"] == "best"
     if result["return_ci95"] is None:
-        return f"one run over {each} episodes, which gives no interval over runs"
+        one = "one episode" if best else f"one run over {each} episodes"
+        return f"{one}, which gives no interval{'' if best else ' over runs'}"
     low, high = result["return_ci95"]
-    over = {
-        "best": f"bootstrap over {each} episodes",
-        "mean": f"Student's t over {runs} runs of {each} episodes",
-    }
-    return f"95 % interval {low:.1f} to {high:.1f}, {over[result['protocol']]}"
+    over = f"{each} episodes" if best else f"{runs} runs of {each} episodes"
+    return f"95 % interval {low:.1f} to {high:.1f}, {result['interval']} over {over}"
 
 
 def _chosen(run: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from nearsym.tasks.task import Task
 from nearsym.tasks.trading.null import ORDERS
 from nearsym.training.untrusted import read_object
 
-OF_EVERY_TASK = {"return_mean", "return_ci95", "returns", "episodes", "noise"}
+OF_EVERY_TASK = {"return_mean", "return_ci95", "interval", "returns", "episodes", "noise"}
 OF_EVERY_TASK |= {"checkpoint", "run", "video", "files"}
 """What an evaluation tells of every task; the rest are details of one."""
 DIGITS = {"value": 0, "costs": 2, "turnover": 4, "exposure": 4, "weights": 4}

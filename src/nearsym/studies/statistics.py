@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 
 from nearsym.errors import UsageError
-from nearsym.measures.intervals import stratified_interval, student_interval
+from nearsym.measures.intervals import (
+    NO_INTERVAL,
+    STUDENT,
+    stratified_interval,
+    student_interval,
+)
 
 LEAST_RUNS = 10
 """From so many runs on an aggregate is bootstrapped."""
 LEAST_SEEDS = 5
 """In every world; fewer also decide no claim."""
-STUDENT = "Student's t"
 BOOTSTRAP = "stratified bootstrap"
-NO_INTERVAL = "no interval"
 
 Values = Mapping[int, float]
 """A number for each seed."""

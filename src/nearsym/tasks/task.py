@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from nearsym.errors import UsageError
-from nearsym.measures.intervals import bootstrap_interval
+from nearsym.measures.intervals import episode_interval
 from nearsym.training.evaluate import Episode, rollouts
 
 Part = Literal["train", "validation", "test"]
@@ -225,11 +225,13 @@ class PixelsOrState(PlainEvaluation):
 
 
 def returns_of(played: list[Episode]) -> dict[str, Any]:
-    """The returns of episodes, their mean, and a percentile bootstrap interval of it."""
+    """The returns of episodes, their mean, and its interval."""
     returns = np.array([episode.total for episode in played])
+    interval, kind = episode_interval(returns)
     return {
         "return_mean": float(returns.mean()),
-        "return_ci95": list(bootstrap_interval(returns)),
+        "return_ci95": None if interval is None else list(interval),
+        "interval": kind,
         "returns": returns.tolist(),
         "episodes": len(played),
     }

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from nearsym.measures.intervals import bootstrap_interval
+from nearsym.measures.intervals import episode_interval
 from nearsym.studies.paper import (
     NOISE_TRAINED,
     NOISE_TRAINED_SOURCE,
@@ -126,8 +126,8 @@ def best_run(runs: Sequence[RunResult], name: str) -> Measured:
     """
     best = max(runs, key=lambda run: (max(run.curve()), -run.seed))
     episodes = best.evaluations[name]
-    ends = bootstrap_interval(episodes) if len(episodes) > 1 else None
-    kind = f"bootstrap over {len(episodes)} episodes of the best run"
+    ends, kind = episode_interval(episodes)
+    kind = f"{kind} over {len(episodes)} episodes of the best run"
     return Measured(float(np.mean(episodes)), ends, len(runs), kind)
 
 
