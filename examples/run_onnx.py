@@ -18,5 +18,7 @@ entry = session.get_inputs()[0]
 shape, kind = entry.shape[1:], entry.type.removeprefix("tensor(").removesuffix(")")
 dtype = {"float": "float32", "double": "float64"}.get(kind, kind)
 obs = np.zeros(shape) if args.obs is None else np.load(args.obs)
+if list(obs.shape[-len(shape) :]) != shape or obs.ndim > len(shape) + 1:
+    parser.error(f"{args.policy} reads observations of shape {shape}, got {list(obs.shape)}")
 for action in session.run(None, {entry.name: obs.reshape(-1, *shape).astype(dtype)})[0]:
     print(*action)

@@ -87,5 +87,5 @@ def test_the_bound_says_how_loose_it_is():
     found = bound_beside_gap(0.1, 0.01, lipschitz=50.0, discount=0.9, q_gap=0.5)
     assert found["value"] == pytest.approx((0.1 + 0.9 * 50 * 0.01) / 0.1)
     assert found["over_q_gap"] == pytest.approx(found["value"] / 0.5)
-    assert "orientation" in found["note"]
+    assert "only a rough guide" in found["note"]
     assert bound_beside_gap(0, 0, 1.0, 0.9, q_gap=0.0)["over_q_gap"] is None

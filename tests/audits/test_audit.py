@@ -99,7 +99,7 @@ def test_json_follows_the_contract_and_repeats(own, capsys):
 def test_without_set_state_it_measures_rollouts_and_says_so(own, capsys):
     assert run(["audit", f"{own}:Closed", "--samples", "400", "--json"]) == 2
     captured = capsys.readouterr()
-    assert "has no get_state and no set_state" in captured.err
+    assert "has no get_state, set_state or transform" in captured.err
     found = json.loads(captured.out)
     assert found["verdict"] is None
     assert found["elements"][0]["floor_p"]["mean"] > 0
@@ -121,7 +121,7 @@ def test_without_set_state_it_measures_rollouts_and_says_so(own, capsys):
             "written to a .png, .pdf or .svg file, got 'picture.doc'",
         ),
         (["cartpole-swingup", "--plot", "nowhere/a.png"], "there is no folder nowhere"),
-        (["cartpole-swingup", "--policy", "nowhere"], "nowhere is no run"),
+        (["cartpole-swingup", "--policy", "nowhere"], "There is no folder nowhere."),
         (["."], "Unknown task '.'"),
     ],
 )
@@ -161,7 +161,10 @@ def test_a_run_where_states_cannot_be_set(own, tmp_path, capsys):
     capsys.readouterr()
     assert run(["audit", str(folder), "--samples", "200", "--json", "--trust-task"]) == 2
     captured = capsys.readouterr()
-    assert "nearsym: No verdict: the environment has no get_state and no set_state" in captured.err
+    assert (
+        "nearsym: No verdict: the environment has no get_state, set_state or transform"
+        in captured.err
+    )
     found = json.loads(captured.out)
     assert found["verdict"] is None
     assert found["alpha"] is None
@@ -173,7 +176,7 @@ def test_a_run_where_states_cannot_be_set(own, tmp_path, capsys):
     assert run(["audit", str(folder), "--samples", "200", "--trust-task"]) == 2
     assert "no α, which needs steps from s and g·s" in capsys.readouterr().out
     assert run(["audit", str(folder), "--trust-task", "--plot", str(tmp_path / "x.png")]) == 2
-    assert "has no get_state and no set_state and no transform" in capsys.readouterr().err
+    assert "has no get_state, set_state or transform" in capsys.readouterr().err
     asked = ["audit", f"{own}:Closed", "--policy", str(folder), "--trust-task", "--samples"]
     assert run([*asked, "100", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["action_repeat"] == 1

@@ -20,6 +20,7 @@ from nearsym.audits import (
 )
 from nearsym.audits.policies import acting_in
 from nearsym.errors import UsageError
+from nearsym.groups.catalog import dihedral
 from nearsym.groups.declared import Declared
 from nearsym.networks.build import build_actor_critic
 from nearsym.networks.config import NetworkConfig
@@ -41,7 +42,7 @@ def test_pairs_where_they_can_be_had_and_rollouts_where_not(closed):
     rolled = audit(env, symmetry=symmetry, samples=100)
     assert isinstance(rolled, RolloutAudit)
     assert rolled.verdict is None
-    assert rolled.reason.startswith("No verdict: the environment has no get_state and no set_state")
+    assert rolled.reason.startswith("No verdict: the environment has no get_state, set_state or")
 
 
 def test_epsilon_decides_what_is_strong():
@@ -109,6 +110,16 @@ def test_silent_by_default_a_bar_if_asked_or_a_function(capfd, monkeypatch):
     told = audit_environment(MirrorPendulum(), progress=count, **quick)
     assert counted == list(range(20))
     assert silent.as_json() == barred.as_json() == told.as_json()
+
+
+def test_with_a_transform_an_array_state_is_enough(tmp_path):
+    moves = dihedral(1).diagonal({"mirror_x": [-1, -1]})
+    env = Declared(
+        gym.make("Pendulum-v1"),
+        MirrorPendulum.symmetry,
+        lambda g, state: {"state": moves.act(g, state["state"])},
+    )
+    assert audit(env, samples=100).verdict == "exact"
 
 
 def test_shown_as_a_table():

@@ -121,7 +121,7 @@ def test_a_wrong_permutation_in_transform_is_not_blamed_on_observations():
     assert {m.name for m in found.mistakes} == {
         f"{q}[{i}]" for q in ("qpos", "qvel") for i in joints
     }
-    assert "qpos[4] +qpos[7] under mirror_x" in found.reason
+    assert "transform should map qpos[4] to +qpos[7] under mirror_x" in found.reason
 
 
 def test_observations_that_depend_on_more_than_the_state():

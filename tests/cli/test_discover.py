@@ -31,7 +31,7 @@ def test_recorded_transitions(tmp_path, capsys):
     following = x @ np.array([[0.9, -0.1], [0.2, 0.8]]) + u @ np.array([[0.0, 0.3]])
     np.savez(tmp_path / "a.npz", obs=x, action=u, reward=-(x**2).sum(axis=1), next_obs=following)
     assert run(["discover", str(tmp_path / "a.npz")]) == 0
-    assert "1 guesses from 200 transitions" in capsys.readouterr().out
+    assert "1 guess from 200 transitions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

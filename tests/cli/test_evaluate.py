@@ -11,7 +11,7 @@ MISTAKES = {
         ["eval"],
         "RUN is missing: a run folder; with --protocol, all those of one model. See nearsym eval",
     ),
-    "no such run": (["eval", "nowhere"], "nowhere is no run: it has no config.json"),
+    "no such run": (["eval", "nowhere"], "There is no folder nowhere. Name the folder of a run."),
     "no episodes": (["eval", RUN, "--episodes", "0"], "--episodes must be at least 1, got 0"),
     "a negative seed": (["eval", RUN, "--seed", "-5"], "--seed must be at least 0, got -5"),
     "shuffled elsewhere": (

@@ -38,6 +38,7 @@ OPTIONS = options_of(Command)
     ("text", "expected"),
     [
         ("`frames` must be at least 1, got 0.", "--frames must be at least 1, got 0."),
+        ("`nearsym.Run('my run').resume()`", "nearsym train --resume 'my run'"),
         ("`max_shares` and `frames`", "--max-shares and --frames"),
         ("use `checkpoint='last'`.", "use --checkpoint last."),
         ('use `checkpoint="the last"`.', "use --checkpoint 'the last'."),

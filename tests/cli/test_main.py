@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import nearsym
 from nearsym.cli import main
 from nearsym.errors import MissingExtraError, RunError, UsageError
 
@@ -23,6 +24,26 @@ def test_help_pages(argv, capsys):
         assert all(name in text for name in COMMANDS)
     else:
         assert "--json" in text
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        main.run(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"nearsym {nearsym.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "same"), [(["help"], ["--help"]), (["help", "eval"], ["eval", "-h"])]
+)
+def test_help_is_a_word_too(words, same, capsys):
+    pages = []
+    for argv in (words, same):
+        with pytest.raises(SystemExit) as left:
+            main.run(argv)
+        assert left.value.code == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]
 
 
 def test_no_command_shows_the_help_and_fails(capsys):

@@ -60,7 +60,7 @@ def test_claims_that_cannot_be_judged(results, capsys, words, said, monkeypatch)
 def test_results_of_the_docs_are_the_default(results, capsys, monkeypatch):
     monkeypatch.chdir(results)
     assert run(["study", "claims"]) == 2
-    assert "docs/results cannot be read" in capsys.readouterr().err
+    assert "There is no docs/results here" in capsys.readouterr().err
     (results / "docs").mkdir()
     (results / "docs" / "results").mkdir()
     (results / "results.jsonl").rename(results / "docs" / "results" / "acrobot.jsonl")

@@ -128,7 +128,7 @@ MISTAKES = {
         "validation",
     ),
     "no such module": (["train", "nowhere:make"], "No module 'nowhere'"),
-    "no such run": (["train", "--resume", "nowhere"], "nowhere is no run"),
+    "no such run": (["train", "--resume", "nowhere"], "There is no folder nowhere."),
 }
 
 
@@ -218,7 +218,10 @@ def test_train_and_evaluate_with_json(command):
 
     again = command(*CARTPOLE, "--obs", "state", *QUICK, "--out", "run")
     assert again.code == 2
-    assert "run exists already. Continue it with --resume run, or choose another --out" in again.err
+    said = (
+        "run exists already. Continue it with nearsym train --resume run, or choose another --out"
+    )
+    assert said in again.err
 
     other = command("train", "--resume", "run", "--model", "exact")
     assert other.code == 2
@@ -341,6 +344,15 @@ def test_a_file_does_not_decide_what_is_imported(tmp_path, monkeypatch):
     assert config("my_payload:Noise", "--config", path).agent == "drqv2"
 
 
+def test_a_finished_run_says_so_and_a_moved_one_where_it_is(command, tmp_path):
+    command(*CARTPOLE, "--obs", "state", *QUICK, "--out", "run")
+    (tmp_path / "run").rename(tmp_path / "moved here")
+    again = command("train", "--resume", "moved here")
+    assert again.code == 0
+    assert "nearsym: moved here was finished already. --frames N trains it further." in again.err
+    assert "nearsym eval 'moved here'   or" in again.out
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
     run = tmp_path / "run"
     words = [*CARTPOLE, "--obs", "state", "--preset", "smoke", "--frames", "1000000"]
@@ -366,12 +378,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, command):
     assert out == ""
     last = err.strip().splitlines()[-1]
     assert last.startswith("nearsym: Stopped and saved at frame ")
-    assert last.endswith(f"Go on with: nearsym train --resume {run}")
+    assert last.endswith(f"Continue with: nearsym train --resume {run}")
     assert "Traceback" not in err
     frames = int(last.partition("at frame ")[2].partition(".")[0])
     resumed = command("train", "--resume", run, "--frames", frames + 80, "--json")
     assert resumed.json["frames"] == frames + 80
-    assert f"Going on at frame {frames}" in resumed.err
+    assert f"Continuing at frame {frames}" in resumed.err
 
 
 def test_a_file_of_prices_is_found_from_everywhere(tmp_path, monkeypatch):

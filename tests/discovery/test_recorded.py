@@ -84,8 +84,11 @@ def test_shapes_and_numbers():
     x = np.zeros((60, 2))
     with pytest.raises(UsageError, match=r"got \(60, 2\), \(60, 3\), \(60, 1\) and \(60,\)"):
         guess_symmetries(x, np.zeros((60, 1)), np.zeros(60), np.zeros((60, 3)))
-    with pytest.raises(UsageError, match="at least 50 transitions of finite numbers, got 20"):
+    with pytest.raises(UsageError, match="at least 50 transitions, got 20"):
         guess_symmetries(x[:20], np.zeros((20, 1)), np.zeros(20), x[:20])
+    wrong = np.where(np.arange(60) == 7, np.nan, 0.0)
+    with pytest.raises(UsageError, match=r"finite .*`reward` has others, first in row 7"):
+        guess_symmetries(x, np.zeros((60, 1)), wrong, x)
 
 
 class Spy:

@@ -49,6 +49,12 @@ def test_acting_twice_is_acting_with_the_product(group, data):
     np.testing.assert_allclose(along, np.repeat(rep.act(g, x), 2, axis=1), atol=1e-12)
 
 
+@pytest.mark.parametrize("signs", [{"mirror_x": -1}, [-1, -1], {"mirror_x": [[-1]]}])
+def test_signs_that_are_not_by_element(signs):
+    with pytest.raises(UsageError, match=r"signs of all entries by element, as in \{'mirror_x'"):
+        dihedral(1).diagonal(signs)
+
+
 def test_numpy_and_torch_agree():
     rep = dihedral(3).vector()
     x = np.random.default_rng(0).normal(size=(4, 2, 3))

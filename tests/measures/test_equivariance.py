@@ -129,6 +129,8 @@ def test_wrong_use_is_explained():
         UsageError, match=r"`quantiles` come beside the mean: leave out `over` 'max'"
     ):
         equivariance_error(shifted, x, D1.sign(), D1.sign(), over="max", quantiles=(0.5,))
+    with pytest.raises(UsageError, match=r"`act_in` is a representation, such as .* got 'regular'"):
+        equivariance_error(shifted, x, "regular", D1.sign())
     with pytest.raises(UsageError, match="at least one sample, got an empty batch"):
         equivariance_error(shifted, x[:0], D1.sign(), D1.sign())
     with pytest.raises(UsageError, match=r"needs a function of batches: its output has no axis"):

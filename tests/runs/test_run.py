@@ -113,7 +113,9 @@ def test_before_the_first_evaluation_there_is_no_curve(run, tmp_path):
     assert new.relaxed_weights() == {}
     with pytest.raises(UsageError, match="nothing to plot before the first evaluation"):
         new.plot()
-    with pytest.raises(UsageError, match="has not come to its end: go on with it by `resume`"):
+    with pytest.raises(
+        UsageError, match=r"has not come to its end\. Continue it with `nearsym\.Run"
+    ):
         new.summary  # noqa: B018
 
 

@@ -217,7 +217,7 @@ def test_an_environment_with_half_a_state_starts_a_new_episode(small, tmp_path):
 def test_an_existing_folder_is_left_alone(small, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(
-        UsageError, match=r"exists already\. Continue it with `resume='.*'`, or.*`out`"
+        UsageError, match=r"exists already\. Continue it with `nearsym\.Run\('.*'\).* or.*`out`"
     ):
         start_run(small(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
@@ -269,7 +269,9 @@ def test_a_finished_run_resumes_to_its_summary(damage, small, tmp_path):
     assert run.resume().summary == first  # to the second
     assert numbers(run.path) == before
     (run.path / "summary.json").write_bytes(damage)
-    with pytest.raises(UsageError, match="has not come to its end: go on with it by `resume`"):
+    with pytest.raises(
+        UsageError, match=r"has not come to its end\. Continue it with `nearsym\.Run"
+    ):
         run.summary  # noqa: B018
     assert run.resume().summary["final_return"] == first["final_return"]
     assert numbers(run.path) == before

@@ -148,6 +148,28 @@ def test_folders_are_named_by_what_was_asked_for(toys, tmp_path, monkeypatch):
     assert {path.name for path in Path().iterdir()} == {"runs"}
 
 
+def test_numbers_of_numpy_are_numbers(toys, tmp_path):
+    run = train(toys.Counted, seed=np.int64(3), network={"hidden": np.int32(8)}, out=tmp_path / "a")
+    assert (run.config.seed, run.config.network.hidden) == (3, 8)
+    assert type(run.config.seed) is type(run.config.network.hidden) is int
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"network": "big"}, r"`network` takes a dict, as in network={'model': …}; got 'big'\."),
+        ({"training": 3}, r"`training` takes a dict, as in training={'"),
+        ({"learning_rate": 1e-3}, r"learning_rate is a setting of algorithm: give algorithm={'lea"),
+        ({"hidden": 8}, r"hidden is a setting of network: give network={'hidden': …}\."),
+        ({"callbacks": Callback()}, "`callbacks` is a list, even for one"),
+    ],
+)
+def test_settings_in_the_wrong_place(given, said, toys, tmp_path):
+    with pytest.raises(UsageError, match=said):
+        nearsym.train(toys.Counted, preset="smoke", **given, out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_one_environment_for_both_training_and_evaluation_is_refused(toys, tmp_path):
     one = toys.Counted()
     with pytest.raises(UsageError, match="returned the same environment twice"):

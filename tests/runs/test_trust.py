@@ -74,7 +74,7 @@ ASKING = {
 @pytest.mark.parametrize("asking", ASKING)
 def test_what_needs_the_environment_says_how_to_hand_it_over(asking, folder):
     run = nearsym.Run(folder)
-    text = "import the module 'payload' and call 'make' from it.*`task`.*`trust_task=True`"
+    text = "import the module 'payload' and call 'make' from it.*`trust_task=True`.*task=MyEnv"
     with pytest.raises(UsageError, match=text) as error:
         ASKING[asking](run)
     assert "\n" not in str(error.value)

@@ -249,7 +249,7 @@ def test_what_was_looked_at_is_not_filmed(module):
 
 def test_a_task_from_a_file_is_opened_by_whom_it_is_handed_to():
     saved = reopened(custom_task("pushes:make", SIGNS), None, trusted=False)
-    text = "import the module 'pushes' and call 'make'.*`task`.*`trust_task=True`"
+    text = "import the module 'pushes' and call 'make'.*`trust_task=True`.*task=MyEnv"
     for build in (saved.make, saved.make_plain, saved.traits):
         with pytest.raises(UsageError, match=text):
             build()
@@ -329,7 +329,9 @@ def test_a_run_folder_is_no_task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "x").mkdir(parents=True)
     (tmp_path / "runs" / "x" / "config.json").touch()
-    with pytest.raises(UsageError, match=r"is a run folder, not a task: .*`resume='runs/x'`"):
+    with pytest.raises(
+        UsageError, match=r"is a run folder, not a task: .*`nearsym\.Run\('runs/x'\)\.resume"
+    ):
         find_task("runs/x")
 
 

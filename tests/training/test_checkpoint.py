@@ -187,7 +187,7 @@ def test_none_left_is_a_clear_error(tmp_path):
     store = CheckpointStore(tmp_path)
     with pytest.raises(UsageError, match=r"holds no checkpoint: .* Start a new run"):
         store.load_latest()
-    with pytest.raises(UsageError, match=r"no best checkpoint yet.*Use `checkpoint='last'`"):
+    with pytest.raises(UsageError, match="has no checkpoint: the run ended before its first"):
         store.load("best")
     with pytest.raises(UsageError, match=r"Unknown checkpoint 'bset'\. Did you mean 'best'"):
         store.load("bset")

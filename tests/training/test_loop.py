@@ -350,7 +350,7 @@ def test_other_arithmetic_is_refused(tmp_path):
     go(first)
     saved = first.store.saved[max(first.store.saved)]
     other = make(tmp_path / "other", threads=2)
-    with pytest.raises(UsageError, match="begun with threads 1 and is to go on with 2"):
+    with pytest.raises(UsageError, match="begun with threads 1 and is to continue with 2"):
         other.load_state_dict(saved)
     other.log.close()
 
@@ -415,6 +415,6 @@ def test_a_bad_action_is_named_before_the_environment_sees_it(tmp_path):
 
 def test_a_diverged_run_keeps_its_last_checkpoint(tmp_path):
     trainer = make(tmp_path, env=Walk(bad_step=25))
-    with pytest.raises(DivergedError, match="What it has saved is from before"):
+    with pytest.raises(DivergedError, match="Its checkpoints are from before"):
         go(trainer)
     assert max(trainer.store.saved) == 40

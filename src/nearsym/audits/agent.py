@@ -153,7 +153,7 @@ def bound_beside_gap(
         "over_q_gap": ratio,
         "note": (
             "α bounds the optimal values, with true suprema and the true Lipschitz constant. Here "
-            "all three are the largest seen and the critic is learned, so α is an orientation, "
+            "all three are the largest seen and the critic is learned, so α is only a rough guide, "
             "often loose by orders of magnitude: 1/(1 − γ) assumes the worst break at every step."
         ),
     }

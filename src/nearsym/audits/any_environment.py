@@ -11,6 +11,8 @@ from nearsym.audits.progress import Progress
 from nearsym.audits.rollouts import RolloutAudit, audit_rollouts
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry
+from nearsym.physics.anywhere import with_states
+from nearsym.protocols import Transforming, layer_of
 
 
 def audit(
@@ -30,7 +32,7 @@ def audit(
     attribute `symmetry`. With `get_state`, `set_state` and `transform` (see `nearsym.protocols`) a
     step from s is compared with one from g·s, and there is a verdict; without them the nearest
     steps of rollouts are compared, and there is none. Environments on MuJoCo get them from their
-    model.
+    model; for one that keeps all of its state in an array `state` a `transform` is enough.
 
     `samples` are compared, at states that random policies reach. `policy`, one observation to one
     action, both as `env` has them, acts in half of the episodes. An element counts as strongly
@@ -50,7 +52,7 @@ def audit(
     env = env if symmetry is None else Declared(env, symmetry)
     declared_symmetry(env)
     outermost = env
-    env = with_transform(env)
+    env = with_methods(env)
     own = [] if policy is None else [acting_in(outermost, policy)]
     if missing_methods(env):
         return audit_rollouts(
@@ -65,3 +67,10 @@ def audit(
         keep_observations=keep_observations,
         progress=progress,
     )
+
+
+def with_methods(env: gym.Env) -> gym.Env:
+    """The environment with `transform`, `get_state` and `set_state`, where they can be had: from a
+    MuJoCo model; and with a `transform`, as `discover` writes one, from an array `state`."""
+    env = with_transform(env)
+    return env if layer_of(env, Transforming) is None else with_states(env)

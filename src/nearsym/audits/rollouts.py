@@ -25,7 +25,7 @@ from nearsym.audits.offers import (
 )
 from nearsym.audits.policies import PolicyMaker, uniform
 from nearsym.audits.progress import Progress, as_progress
-from nearsym.audits.simulator import check_samples, check_seed, move
+from nearsym.audits.simulator import check_samples, check_seed, listed, move
 from nearsym.audits.table import audit_table
 from nearsym.audits.world import check_finite
 from nearsym.errors import UsageError
@@ -69,8 +69,9 @@ class RolloutAudit:
             if self.images
             else "What follows compares nearest steps of rollouts."
         )
-        lacking = f"the environment has no {' and no '.join(self.missing)}"
-        why = lacking if self.missing else "states were not set"
+        why = "states were not set"
+        if self.missing:
+            why = f"the environment has no {listed(self.missing, 'or')}"
         return f"No verdict: {why}, so steps from s and g·s cannot be compared. {rest}"
 
     def as_json(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Simulator:
         missing = missing_methods(env)
         if missing:
             raise UsageError(
-                f"An audit of the dynamics needs {_listed(missing)} on the environment; "
+                f"An audit of the dynamics needs {listed(missing)} on the environment; "
                 f"{type(env.unwrapped).__name__} has none. It can only be measured from rollouts."
             )
         self._moves = cast(Transforming, layer_of(env, Transforming))
@@ -78,5 +78,10 @@ def move(act: Any, space: gym.Space, g: int, value: Any) -> Any:
     return np.asarray(act.act(g, array)).astype(array.dtype)
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def listed(names: list[str], last: str = "and") -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"], "or")
+    'a, b or c'
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -137,8 +137,8 @@ def _contradictions(mistakes: Sequence[Mistake]) -> str:
     if states:
         each = (zip(m.elements, m.should, strict=True) for m in states[:SHOWN])
         instead = "; ".join(
-            f"{m.name} {', '.join(f'{image} under {element}' for element, image in images)}"
+            f"{m.name} to {', '.join(f'{image} under {element}' for element, image in images)}"
             for m, images in zip(states, each, strict=False)
         )
-        reason += f" In the state should become: {instead}."
+        reason += f" transform should map {instead}."
     return reason

@@ -123,16 +123,17 @@ def _options(args: Audit) -> dict[str, Any]:
 
 def _check_plot(args: Audit, env: Any) -> None:
     """Refuse what could not be drawn or written, before anything is measured."""
-    from nearsym.audits.inferred import with_transform
+    from nearsym.audits.any_environment import with_methods
     from nearsym.audits.offers import declared_symmetry, missing_methods
     from nearsym.audits.plots import check_plot
+    from nearsym.audits.simulator import listed
 
     if args.plot is None:
         return
     declared_symmetry(env)  # a missing one comes first
-    missing = missing_methods(with_transform(env))
+    missing = missing_methods(with_methods(env))
     if missing:
-        lacking = " and no ".join(missing)
+        lacking = listed(missing, "or")
         raise UsageError(f"The environment has no {lacking}: there is nothing for `plot` to draw.")
     check_plot(Path(args.plot))
 

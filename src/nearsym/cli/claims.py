@@ -1,11 +1,16 @@
 """`nearsym study claims`."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
 
 from nearsym.cli.options import Positional
+from nearsym.errors import UsageError
+
+KEPT = "docs/results"
+"""The project's own results, in a checkout."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +26,7 @@ class Claims:
 
     study: Positional[Literal["claims"]]
     """the word claims"""
-    from_: Annotated[str, tyro.conf.arg(name="from")] = "docs/results"
+    from_: Annotated[str, tyro.conf.arg(name="from")] = KEPT
     """a folder with results, files named *.jsonl, or one such file"""
     claim: str | None = None
     """judge this claim alone, such as C5"""
@@ -33,6 +38,11 @@ def run(args: Claims) -> dict[str, Any]:
     from nearsym.studies.findings import claims_as_json
     from nearsym.studies.report.page import read_sources
 
+    if args.from_ == KEPT and not Path(KEPT).exists():
+        raise UsageError(
+            f"There is no {KEPT} here: it is a folder of the project's own checkout. Name a folder "
+            "or file of results with --from."
+        )
     results = read_sources([args.from_])
     judged = judge(results, None if args.claim is None else [args.claim])
     claims = claims_as_json(judged)

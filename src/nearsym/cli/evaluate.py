@@ -14,7 +14,7 @@ OF_TRADING = (
 """Options about tasks with prices."""
 PARTS = {
     "validation": "VALIDATION part, where checkpoints and settings are chosen:",
-    "test": "TEST part, where nothing may be chosen, or the next result is flattered:",
+    "test": "TEST part. Do not choose anything by it, or later results will look too good:",
 }
 """What is said of the days that were traded on."""
 CAUTION = (

@@ -8,15 +8,16 @@ from typing import Any
 from nearsym.cli.options import Option, Options
 
 _CODE = re.compile(r"`([^`\n]+)`")
+_RESUME = re.compile(r"nearsym\.Run\((?P<path>['\"].+['\"])\)\.resume\(\)")
 _NAME = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:=(?P<value>.+))?")
 
 
 def as_flags(text: str, options: Options) -> str:
     """A text in which backticked parameters of a command are its flags.
 
-    `frames` becomes --frames, `checkpoint='last'` --checkpoint last, `sample=True` --sample. The
-    last part of a dotted name is enough if one option only ends in it. Other code loses its
-    backticks and nothing else.
+    `frames` becomes --frames, `checkpoint='last'` --checkpoint last, `sample=True` --sample, and
+    `nearsym.Run('x').resume()` the command that does the same. The last part of a dotted name is
+    enough if one option only ends in it. Other code loses its backticks and nothing else.
     """
     return _CODE.sub(lambda code: _translate(code[1], options), text)
 
@@ -30,6 +31,9 @@ def find(name: str, options: Options) -> Option | None:
 
 
 def _translate(code: str, options: Options) -> str:
+    resumed = _RESUME.fullmatch(code)
+    if resumed is not None:
+        return f"nearsym train --resume {shlex.quote(ast.literal_eval(resumed['path']))}"
     parts = _NAME.fullmatch(code)
     option = find(parts["name"], options) if parts else None
     if parts is None or option is None:

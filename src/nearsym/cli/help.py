@@ -22,6 +22,7 @@ def overview(program: str, description: str, commands: Mapping[str, Callable[...
     rows = [(name, summary(command)) for name, command in commands.items()]
     options = [
         ("-h, --help", f"show this page; {program} COMMAND --help shows a command's"),
+        ("--version", "show the version"),
         (
             "--print-completion bash|zsh|fish",
             f"print a script: source <({program} --print-completion bash)",

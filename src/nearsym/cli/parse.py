@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import tyro
 
+import nearsym
 from nearsym.cli.completion import print_completion
 from nearsym.cli.flags import as_flags
 from nearsym.cli.help import overview, page
@@ -36,9 +37,14 @@ def parse(
     program: str, description: str, commands: Mapping[str, Command], argv: Sequence[str]
 ) -> Parsed:
     """The command that `argv` names, filled in. Asked for help, it prints and leaves."""
-    if not argv or argv[0] in ("-h", "--help"):
+    if len(argv) > 1 and argv[0] == "help":
+        argv = [*argv[1:], "--help"]
+    if not argv or argv[0] in ("-h", "--help", "help"):
         print(overview(program, description, commands))
         raise SystemExit(0 if argv else 2)
+    if argv[0] == "--version":
+        print(f"{program} {nearsym.__version__}")
+        raise SystemExit(0)
     if argv[0] == "--print-completion":
         print_completion(program, {n: _chosen(c, ()) for n, c in commands.items()}, argv[1:])
         raise SystemExit(0)

@@ -29,7 +29,7 @@ class Study:
     Built in: curves, final, noise, noise-trained, weights, rpp-tau, tasks,
     trading, planted, parameters, wall-clock, regret, stay-put.
 
-    It may be stopped at any time; the same command goes on. Studies in one
+    It may be stopped at any time; the same command continues. Studies in one
     folder share their runs. At the end it prints its tables and verdicts on
     claims, and writes tables (.md, .tex) and figures (.svg) to its folder.
     """
@@ -212,7 +212,7 @@ def _show(result: dict[str, Any]) -> None:
         print(f"failed  {failure['run']}: {as_flags(failure['reason'], options)}")
     if result["halted"]:
         reason = as_flags(result["halted"], options)
-        print(f"No more runs were begun: {reason} Then the same command goes on.")
+        print(f"No more runs were begun: {reason} Then the same command continues.")
     if result["files"]:
         print(f"{len(result['files'])} tables and figures were written to {result['out']}/{FILES}")
     if runs["done"]:

@@ -1,5 +1,6 @@
 """`nearsym train`."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -29,7 +30,7 @@ NO_TASK = "Name a task to train on (see nearsym tasks), or a run with --resume."
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """Train an agent, or go on with a run that was stopped.
+    """Train an agent, or continue a run that was stopped.
 
     nearsym train cartpole-swingup --variant repeat_action --model approx
     nearsym train cartpole-swingup --obs state --training.batch-size 64
@@ -50,11 +51,11 @@ class Train:
     frames: int | None = None
     """length of the run, in environment steps"""
     seed: int = 0
-    """binds everything that is random"""
+    """determines everything that is random"""
     out: str | None = None
     """run folder (default: runs/TASK-…)"""
     resume: str | None = None
-    """go on with this run folder; takes only --frames and --trust-task beside it"""
+    """continue the run in this folder; only --frames and --trust-task may be given too"""
     trust_task: bool = False
     """with --resume or --config: import the module:factory that is named there"""
     config: str | None = None
@@ -82,7 +83,7 @@ class Train:
 
 
 def command(words: Sequence[str]) -> tuple[type, Any]:
-    """Train an agent, or go on with a run that was stopped.
+    """Train an agent, or continue a run that was stopped.
 
     With a task its options and all settings belong to the command, with this task's defaults.
     """
@@ -101,6 +102,7 @@ def command(words: Sequence[str]) -> tuple[type, Any]:
 def run(args: Train) -> dict[str, Any]:
     """Train to the end; returns the run's summary."""
     from nearsym.cli.process import set_up_torch, stop_on_signals
+    from nearsym.runs.folder import read_summary
     from nearsym.runs.run import Run, start_run
     from nearsym.training.callbacks import ProgressBar
     from nearsym.training.loop import Interrupted
@@ -118,17 +120,26 @@ def run(args: Train) -> dict[str, Any]:
             events: dict[str, Any] = {"callbacks": callbacks, "stop_requested": stop_requested}
             if args.resume is None:
                 return start_run(config, folder, **events).summary
-            return run.resume(args.frames, **events).summary
+            before = read_summary(folder)
+            after = run.resume(args.frames, **events).summary
+            if before is not None and before["frames"] == after["frames"]:
+                text = f"{folder} was finished already. --frames N trains it further."
+                print(printable(f"nearsym: {text}"), file=sys.stderr)
+            return after
     except Interrupted as stop:
-        raise Interrupted(f"{stop} Go on with: nearsym train --resume {folder}") from None
+        trust = " --trust-task" if ":" in config.task.name else ""
+        again = f"nearsym train --resume {shlex.quote(str(folder))}{trust}"
+        raise Interrupted(f"{stop} Continue with: {again}") from None
 
 
 def show(result: dict[str, Any]) -> None:
     """The summary for people."""
+    run = shlex.quote(result["run"])
+    trust = " --trust-task" if ":" in result["task"] else ""
     print(
         f"Done: {result['frames']} frames in {result['seconds']:.0f} s. "
         f"Best return {result['best_return']:.1f}, last {result['final_return']:.1f}.\n"
-        f"Look at it:  nearsym eval {result['run']}   or   tensorboard --logdir {result['run']}/tb"
+        f"Look at it:  nearsym eval {run}{trust}   or   tensorboard --logdir {run}/tb"
     )
 
 
@@ -247,7 +258,7 @@ def _announcement(config: Any, folder: Path) -> Any:
 
     class Announcement(Callback):
         def on_start(self, progress: Progress) -> None:
-            verb = f"Going on at frame {progress.frames}" if progress.frames else "Training"
+            verb = f"Continuing at frame {progress.frames}" if progress.frames else "Training"
             variant = f" ({config.task.variant})" if config.task.variant else ""
             counts = ", ".join(f"{k} {v:,}" for k, v in read_parameters(folder).items())
             said = (

@@ -84,7 +84,8 @@ class Guesses:
         return {"guesses": found, "transitions": self.transitions, "note": self.note}
 
     def __repr__(self) -> str:
-        lines = [f"{len(self.guesses)} guesses from {self.transitions} transitions."]
+        count = len(self.guesses)
+        lines = [f"{count} guess{'' if count == 1 else 'es'} from {self.transitions} transitions."]
         for g in self.guesses:
             lines.append(f"score {g.score:.2f}, of rewards {g.reward_score:.2f}")
             lines += [f"  observation {_said(g.observation)}", f"  action {_said(g.action)}"]
@@ -202,11 +203,17 @@ class _Data:
                 f"`guess_symmetries` fits all products of entries, of at most {MOST_ENTRIES} in "
                 f"`obs` and `action` together, got {x.shape[1] + u.shape[1]}."
             )
-        if len(x) < FEWEST or not all((np.abs(part) <= LARGEST).all() for part in (x, u, r, y)):
+        if len(x) < FEWEST:
             raise UsageError(
-                f"`guess_symmetries` needs at least {FEWEST} transitions of finite numbers, got "
-                f"{len(x)}."
+                f"`guess_symmetries` needs at least {FEWEST} transitions, got {len(x)}."
             )
+        for name, part in zip(NAMES, (x, u, r, y), strict=True):
+            wrong = ~(np.abs(part.reshape(len(x), -1)) <= LARGEST).all(axis=1)
+            if wrong.any():
+                raise UsageError(
+                    f"`guess_symmetries` needs finite numbers of at most {LARGEST:g}; `{name}` has "
+                    f"others, first in row {int(np.argmax(wrong))}."
+                )
         return cls(x, u, r, y - x)
 
     def candidates(self) -> list[SignedPermutation]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearsym.errors import UsageError
+from nearsym.errors import UsageError, shown
 from nearsym.groups.group import FiniteGroup
 
 
@@ -234,6 +234,12 @@ def from_matrices(
 
 def diagonal(group: FiniteGroup, signs: Mapping[str, Sequence[float]], name: str) -> Representation:
     """`FiniteGroup.diagonal`."""
+    if not isinstance(signs, Mapping) or not all(np.ndim(row) == 1 for row in signs.values()):
+        example = f"{{{group.elements[-1]!r}: [-1, 1]}}"
+        raise UsageError(
+            f"diagonal takes the signs of all entries by element, as in {example}; got "
+            f"{shown(signs)}."
+        )
     size = len(next(iter(signs.values()))) if signs else 1
     complete = {group.elements[0]: np.ones(size), **signs}
     return from_matrices(group, {g: np.diag(np.array(s, float)) for g, s in complete.items()}, name)

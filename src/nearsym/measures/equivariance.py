@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from nearsym.errors import UsageError, unknown_name
+from nearsym.errors import UsageError, shown, unknown_name
 from nearsym.groups.action import Action
 
 OVER: dict[str, Callable[[np.ndarray], Any]] = {
@@ -52,8 +52,15 @@ def equivariance_error(
     >>> equivariance_error(np.square, x, rho, rho, over="each")
     {'mirror_x': array([2., 8.])}
     """
-    group = act_out.group
     _check_options(over, quantiles)
+    for name, act in (("act_in", act_in), ("act_out", act_out)):
+        for one in act if isinstance(act, tuple) else (act,):
+            if not hasattr(one, "act"):
+                raise UsageError(
+                    f"`{name}` is a representation, such as group.regular(), or another action of "
+                    f"the group; got {shown(one)}."
+                )
+    group = act_out.group
     if float64:
         f, x = _double(f), _double(x)
     with torch.no_grad():

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 import cattrs
+import numpy as np
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from nearsym.agents.drqv2 import DrQV2Config
@@ -174,11 +175,12 @@ def _first_reason(error: BaseException, where: str) -> UsageError:
     return UsageError(f"{where} {error}.")
 
 
-def _strict(value: Any, kind: type) -> Any:
+def _strict(value: Any, kind: type, or_null: str = "") -> Any:
     """cattrs alone would read "5" as 5 and true as 1."""
+    value = value.item() if isinstance(value, np.generic) else value  # such as np.arange gives
     whole_for_float = kind is float and type(value) is int
     if type(value) is not kind and not whole_for_float:
-        raise TypeError(f"must be {kind.__name__}, got {shown(value)}")
+        raise TypeError(f"must be {kind.__name__}{or_null}, got {shown(value)}")
     return value
 
 
@@ -196,10 +198,7 @@ def _optional(value: Any, hint: Any) -> Any:
         return value if isinstance(value, Symmetry) else saved.from_plain(value)
     if get_origin(kind) is Literal:
         return _choice(value, kind)
-    whole_for_float = kind is float and type(value) is int
-    if type(value) is not kind and not whole_for_float:
-        raise TypeError(f"must be {kind.__name__} or null, got {shown(value)}")
-    return value
+    return _strict(value, kind, " or null")
 
 
 def _choice(value: Any, hint: Any) -> Any:

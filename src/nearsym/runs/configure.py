@@ -7,14 +7,22 @@ from typing import Any
 import torch
 
 from nearsym.errors import UsageError, shown
-from nearsym.networks.config import OF_ONE_MODEL
+from nearsym.networks.config import OF_ONE_MODEL, NetworkConfig
 from nearsym.networks.kit import PLAIN
 from nearsym.runs.build import check_reads, resolve_precision
-from nearsym.runs.config import RunConfig, with_settings, with_values
+from nearsym.runs.config import ALGORITHMS, RunConfig, with_settings, with_values
 from nearsym.runs.presets import DEFAULT_PRESET, preset_config
 from nearsym.tasks.custom import Factory, closed_if_refused
-from nearsym.tasks.registry import find_task, is_task, options_of
+from nearsym.tasks.registry import KINDS, find_task, is_task, options_of
 from nearsym.tasks.task import Task, Traits
+from nearsym.training.config import TrainingConfig
+
+SETTINGS = {
+    "algorithm": [f.name for kind in ALGORITHMS.values() for f in fields(kind)],
+    "network": [f.name for f in fields(NetworkConfig)],
+    "training": [f.name for f in fields(TrainingConfig)],
+}
+"""The names of all settings, by section."""
 
 
 def configure(
@@ -44,6 +52,8 @@ def configure(
     """
     words = {"model": model, "agent": agent, "preset": preset}
     _check_words(**words, precision=precision, device=device)
+    _check_sections(algorithm=algorithm, network=network, training=training)
+    _refuse_settings(options)
     given = {name: value for name, value in options.items() if value is not None}
     found = find_task(task, **given).suited_to(agent)
     found.check_given(given)
@@ -80,6 +90,21 @@ def _check_words(**words: Any) -> None:
     for name, word in words.items():
         if not isinstance(word, str | None):
             raise UsageError(f"`{name}` must be text, got {shown(word)}.")
+
+
+def _check_sections(**sections: Any) -> None:
+    for name, settings in sections.items():
+        if not isinstance(settings, Mapping | None):
+            example = f"{name}={{{SETTINGS[name][0]!r}: …}}"
+            raise UsageError(f"`{name}` takes a dict, as in {example}; got {shown(settings)}.")
+
+
+def _refuse_settings(options: Mapping[str, Any]) -> None:
+    """A setting of a section is no option of a task."""
+    of_tasks = {name for kind in KINDS.values() for name in options_of(kind)}
+    for section, names in SETTINGS.items():
+        for name in (name for name in options if name in names and name not in of_tasks):
+            raise UsageError(f"{name} is a setting of {section}: give {section}={{{name!r}: …}}.")
 
 
 def _changed(task: Any) -> list[str]:

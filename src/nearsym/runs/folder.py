@@ -108,6 +108,8 @@ def read_config(folder: Path) -> RunConfig:
     try:
         plain = read_object(path)
     except (FileNotFoundError, NotADirectoryError):
+        if not folder.exists():
+            raise UsageError(f"There is no folder {folder}. Name the folder of a run.") from None
         raise UsageError(f"{folder} is no run: it has no config.json.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
@@ -154,12 +156,20 @@ def refuse_used(folder: Path) -> None:
     """A run starts where nothing is, or only what a run that was killed at once has left."""
     with atomic.explain_errors("Looking into the run folder", folder, advice=atomic.TRY_AGAIN):
         found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        used = found - {"lock", "config.json.part"} or (folder.exists() and not folder.is_dir())
-    if used:
+        saved = any((folder / "checkpoints").glob("*.ckpt"))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file. Choose another `out`: a run is a folder.")
+    if not found - {"lock", "config.json.part"}:
+        return
+    if "config.json" in found and not saved:
         raise UsageError(
-            f"{folder} exists already. Continue it with `resume={str(folder)!r}`, or choose "
-            "another `out`."
+            f"{folder} holds a run that ended before its first checkpoint. Start it again with "
+            f"`nearsym.Run({str(folder)!r}).resume()`, delete the folder, or choose another `out`."
         )
+    raise UsageError(
+        f"{folder} exists already. Continue it with `nearsym.Run({str(folder)!r}).resume()`, or "
+        "choose another `out`."
+    )
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

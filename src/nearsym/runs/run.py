@@ -104,9 +104,15 @@ def start_run(
     """Train by a whole configuration, in the new folder `out`."""
     shown = (ProgressBar(),) if progress else ()
     training_runs.start(
-        config, Path(out), callbacks=(*shown, *callbacks), stop_requested=stop_requested
+        config, Path(out), callbacks=_all(shown, callbacks), stop_requested=stop_requested
     )
     return Run(out, _task=config.task)
+
+
+def _all(shown: tuple[Callback, ...], callbacks: Sequence[Callback]) -> tuple[Callback, ...]:
+    if isinstance(callbacks, Callback):
+        raise UsageError("`callbacks` is a list, even for one: callbacks=[…].")
+    return (*shown, *callbacks)
 
 
 class Run:
@@ -142,8 +148,11 @@ class Run:
         """What the run says of itself at its end."""
         found = read_summary(self.path)
         if found is None:
-            raise UsageError(f"{self.path} has not come to its end: go on with it by `resume`.")
-        return found
+            raise UsageError(
+                f"{self.path} has not come to its end. Continue it with "
+                f"`nearsym.Run({str(self.path)!r}).resume()`."
+            )
+        return found | {"run": str(self.path)}  # it may have been moved
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -252,7 +261,7 @@ class Run:
             self.config,
             self.path,
             frames=frames,
-            callbacks=(*shown, *callbacks),
+            callbacks=_all(shown, callbacks),
             stop_requested=stop_requested,
         )
         return Run(self.path, _task=self.task)

@@ -140,9 +140,8 @@ def run_study(
 
 def _stopped(schedule: Schedule) -> str:
     done, total = schedule.count("done"), len(schedule.entries)
-    return (
-        f"Stopped: {done} of {total} runs are done, the others are saved. The same command goes on."
-    )
+    so_far = f"{done} of {total} runs are done, the others are saved"
+    return f"Stopped: {so_far}. The same command continues."
 
 
 def jobs_of(study: Study, planned: list[Planned], out: Path) -> list[Job]:

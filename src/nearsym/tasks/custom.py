@@ -103,8 +103,8 @@ class CustomTask(PlainEvaluation):
             module, _, factory = self.name.partition(":")
             raise UsageError(
                 f"Opening this run would import the module {module!r} and call {factory!r} from "
-                "it. Hand over the environment as `task`, or, if you trust the folder, pass "
-                "`trust_task=True`."
+                "it. If you trust it, pass `trust_task=True`; in Python you may hand over the "
+                "environment instead: nearsym.Run(path, task=MyEnv)."
             )
 
 

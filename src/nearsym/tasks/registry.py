@@ -177,7 +177,8 @@ def _refuse_no_name(name: str) -> None:
     if ":" in name:
         return
     if "/" in name and Path(name, "config.json").is_file():
-        raise UsageError(f"{name} is a run folder, not a task: go on with it by `resume={name!r}`.")
+        again = f"`nearsym.Run({name!r}).resume()`"
+        raise UsageError(f"{name} is a run folder, not a task: continue it with {again}.")
     if ENV_ID_RE.fullmatch(name) and ("/" in name or re.search(r"-v\d+$", name)):
         return
     if "/" in name:

@@ -146,6 +146,11 @@ class CheckpointStore:
         if which != "best":
             raise unknown_name("checkpoint", which, ["best", "last"])
         path = self.folder / "best.ckpt"
+        if not any(self.folder.glob("*.ckpt")):
+            raise UsageError(
+                f"{self.folder} has no checkpoint: the run ended before its first, or somebody has "
+                "deleted them."
+            )
         if not path.exists():
             raise UsageError(
                 f"{self.folder} has no best checkpoint yet: it appears with the first evaluation. "

@@ -27,13 +27,13 @@ class DivergedError(RunError):
     """Training met a number that is not finite.
 
     >>> print(DivergedError("critic/loss", 2000))
-    critic/loss is not finite at frame 2000; the run stops here. What it has saved is from before.
+    critic/loss is not finite at frame 2000: the run has stopped. Its checkpoints are from before.
     """
 
     def __init__(self, quantity: str, frames: int):
         super().__init__(
-            f"{quantity} is not finite at frame {frames}; the run stops here. "
-            "What it has saved is from before."
+            f"{quantity} is not finite at frame {frames}: the run has stopped. "
+            "Its checkpoints are from before."
         )
 
 
@@ -270,7 +270,7 @@ class Trainer:
             before = state["arithmetic"].get(name, False)  # older versions did not compile
             if before != now:
                 raise UsageError(
-                    f"The run was begun with {name} {before} and is to go on with {now}, which "
+                    f"The run was begun with {name} {before} and is to continue with {now}, which "
                     "would give other numbers. Put config.json back."
                 )
         self.state, self._updates = saved_loop_state(state["loop"]), UpdateMetrics()

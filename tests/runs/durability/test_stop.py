@@ -49,7 +49,7 @@ def test_signals_end_a_command_with_a_checkpoint(kind, runs, whole):
         assert left.code == 1
         assert left.last_line().startswith("nearsym: Stopped and saved at frame ")
         resume = f"nearsym train --resume {place.folder('run')}"
-        assert left.last_line().endswith(f". Go on with: {resume}")
+        assert left.last_line().endswith(f". Continue with: {resume}")
         assert left.out == ""
     assert last.code == 0
     place.outcome().assert_equal(whole(kind)[0])

@@ -34,6 +34,8 @@ def usable_days(
     """First and last day of a part, within limits, that have a full window of indicators."""
     days = split.days(table, part)
     low, high = limits
+    if low is not None and high is not None and low >= high:
+        raise UsageError(f"`start` has to be before `end`, got {low} and {high}.")
     start = days.start if low is None else max(days.start, row_of(table.dates, low))
     stop = days.stop if high is None else min(days.stop, row_of(table.dates, high))
     first, last = max(start, needed), stop - 1
