@@ -1,5 +1,7 @@
 """Training from Python: any way to name an environment, any setting, nothing built twice."""
 
+import hashlib
+import json
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from nearsym.groups.action import ImageAction, Invariant, Together
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs.configure import configure
+from nearsym.runs.folder import ChangedWarning
 from nearsym.runs.run import start_run
 from nearsym.training.callbacks import Callback
 
@@ -146,6 +149,20 @@ def test_folders_are_named_by_what_was_asked_for(toys, tmp_path, monkeypatch):
     other = train("toys:Counted", network={"hidden": 8})
     assert other.path != run.path
     assert {path.name for path in Path().iterdir()} == {"runs"}
+
+
+@pytest.mark.parametrize("way", ["class", "factory", "partial", "module:factory"])
+def test_code_that_has_changed_since_a_run_began(way, toys, tmp_path):
+    run = train(WAYS[way](toys), out=tmp_path / "run")
+    file = Path(__file__ if way == "factory" else toys.__file__)  # where the function stands
+    recorded = json.loads((run.path / "config.json").read_text())["versions"]["environment"]
+    assert recorded == hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    run.resume(frames=100)
+    config = (run.path / "config.json").read_text()
+    (run.path / "config.json").write_text(config.replace(recorded, "0" * 16))
+    text = r"The file that defines .* has changed since .*run began; the run continues with the new"
+    with pytest.warns(ChangedWarning, match=text):
+        run.resume(frames=120)
 
 
 def test_numbers_of_numpy_are_numbers(toys, tmp_path):

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from nearsym.audits.pendulum import MirrorPendulum
 from nearsym.errors import UsageError
+from nearsym.runs.folder import ChangedWarning
 from nearsym.studies.execute import run_study
 from nearsym.studies.pool import saved_frames
 from nearsym.studies.preview import preview
 from nearsym.studies.results import read_results
-from nearsym.studies.study import Evaluation
+from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
 
@@ -52,6 +54,18 @@ def test_from_nothing_to_results(whole, study, place):
     assert [run["key"] for run in about["runs"]] == [run.key for run in whole.results]
     assert whole.core_hours == pytest.approx(sum(r.seconds for r in whole.results) / 3600)
     assert not list((place / "pool").glob("**/*.part"))
+
+
+def test_results_of_other_code_are_kept_and_said_to_be(tmp_path):
+    grid = Grid({"task": MirrorPendulum, "preset": "smoke"})
+    grid = grid.with_axis("network.hidden", 8).with_axis("frames", 700)
+    pendulum = Study(name="own", scale="smoke", grids=(grid,))
+    (first,) = run_study(pendulum, out=tmp_path, workers=1).results
+    (path,) = (tmp_path / "pool").glob("*/result-*.jsonl")
+    path.write_text(path.read_text().replace(first.versions["environment"], "0" * 16))
+    with pytest.warns(ChangedWarning, match=r"MirrorPendulum has changed since runs of this"):
+        (again,) = run_study(pendulum, out=tmp_path, workers=1).results
+    assert again.returns == first.returns
 
 
 def test_what_is_finished_is_never_repeated(whole, study, place):
@@ -261,7 +275,6 @@ def test_the_driver_is_killed_and_interrupted(whole, tmp_path, numbers):
 
 
 ROBOT = """
-import gymnasium
 from nearsym.groups import Symmetry, dihedral
 
 mirror = dihedral(1)

@@ -4,6 +4,8 @@ import hashlib
 import json
 import platform
 import re
+import warnings
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +16,7 @@ import gymnasium
 from nearsym.errors import UsageError
 from nearsym.runs.config import RunConfig, from_plain, to_plain
 from nearsym.runs.presets import preset_config
+from nearsym.tasks.custom import CustomTask
 from nearsym.tasks.registry import options_of
 from nearsym.tasks.task import Task
 from nearsym.training import atomic
@@ -33,6 +36,7 @@ _SUMMARY: dict[str, Any] = {
     "run": str,
 }
 """What a summary has at least."""
+ENVIRONMENT = "environment"
 RECORDED = ("nearsym", "torch", "numpy", "gymnasium", "dm_control", "mujoco", "pandas", "skfolio")
 
 
@@ -70,21 +74,37 @@ def _usual(config: RunConfig) -> RunConfig:
     return preset_config(config.preset, bare, config.agent, config.network.model)
 
 
-def versions() -> dict[str, str]:
-    """What the numbers of a run may depend on."""
+class ChangedWarning(UserWarning):
+    """The code of an environment is not what it was when a run began."""
+
+
+def versions(task: Task | None = None) -> dict[str, str]:
+    """What the numbers of a run may depend on; a digest of the code of an environment of one's own
+    is one of them."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for name in RECORDED:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:  # an extra that is not installed
             continue
-    return found
+    source = task.source() if isinstance(task, CustomTask) else None
+    return found if source is None else found | {ENVIRONMENT: source}
+
+
+def warn_if_changed(recorded: Any, task: Task, what: str) -> None:
+    """Say where an environment is defined by other code than when `recorded` was written down."""
+    before = recorded.get(ENVIRONMENT) if isinstance(recorded, Mapping) else None
+    now = task.source() if isinstance(task, CustomTask) else None
+    if before is not None and now is not None and before != now:
+        text = f"The file that defines {task.name} has changed since {what}."
+        warnings.warn(text, ChangedWarning, stacklevel=3)
 
 
 def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
     """The content of config.json, everything needed to repeat a run: its configuration, versions
     and data; and how many numbers its networks learn."""
-    plain = {"config": to_plain(config), "versions": versions(), "parameters": parameters}
+    plain = {"config": to_plain(config), "versions": versions(config.task)}
+    plain |= {"parameters": parameters}
     return plain | {"data_sha256": config.task.data_hash(env)}
 
 

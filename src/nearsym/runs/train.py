@@ -25,6 +25,7 @@ from nearsym.runs.folder import (
     read_rows,
     read_summary,
     refuse_used,
+    warn_if_changed,
     write_json,
 )
 from nearsym.runs.identity import bound
@@ -39,7 +40,7 @@ from nearsym.training.log import RunLog
 from nearsym.training.loop import Trainer
 from nearsym.training.loop_state import LoopState
 from nearsym.training.runlock import RunLock
-from nearsym.training.untrusted import refuse_irregular_run
+from nearsym.training.untrusted import read_object, refuse_irregular_run
 
 StopRequested = Callable[[], bool]
 
@@ -104,6 +105,9 @@ def resume(
     with RunLock(folder), torch_threads(config.threads), _worlds(config) as worlds:
         agent = _learner(config, worlds.train)
         check_data(folder, config.task, worlds.train)
+        recorded = read_object(folder / "config.json").get("versions", {})
+        what = f"{folder} began; the run continues with the new code"
+        warn_if_changed(recorded, config.task, what)
         begun = _has_begun(config, folder)
         return _train(config, folder, worlds, agent, callbacks, stop_requested, resume=begun)
 

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nearsym.errors import UsageError, check_whole
-from nearsym.runs.folder import versions, write_json
+from nearsym.runs.folder import versions, warn_if_changed, write_json
 from nearsym.runs.train import StopRequested, never
 from nearsym.studies.display import Quiet, Watcher, watcher_for
 from nearsym.studies.job import Job, work
@@ -32,6 +32,7 @@ from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.schedule import RETRIES, Entry, Executor, Schedule
 from nearsym.studies.study import Study
 from nearsym.studies.workers import LocalWorkers
+from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
@@ -124,6 +125,7 @@ def run_study(
         entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
         collected = _Collected(folder, schedule, given)
+        collected.warn_if_changed()
         if schedule.count("waiting"):
             with (
                 _executor(folder, workers, cluster, gpus) as executor,
@@ -230,6 +232,17 @@ class _Collected:
         """The results, and why the runs failed that did."""
         failed = [entry for entry in self.schedule.entries if entry.state == "failed"]
         return self.results, {entry.job.name: entry.reason for entry in failed}
+
+    def warn_if_changed(self) -> None:
+        """Say once for each task that there are results of other code than today's."""
+        tasks: dict[str, tuple[dict[str, str], Task]] = {}
+        for entry in self.schedule.entries:
+            if entry.job.name in self._found:
+                task = entry.job.config.task
+                tasks.setdefault(task.name, (self._found[entry.job.name].versions, task))
+        for recorded, task in tasks.values():
+            what = "runs of this study were made; they are kept. For new ones choose another `out`"
+            warn_if_changed(recorded, task, what)
 
     def look(self) -> None:
         """Read what is new; write it if the last time is long ago."""

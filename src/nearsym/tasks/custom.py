@@ -1,10 +1,12 @@
 """Somebody's own environment as a task: a Gymnasium id, module:factory, a class or a function."""
 
+import hashlib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import gymnasium
@@ -86,6 +88,19 @@ class CustomTask(PlainEvaluation):
 
     def defaults(self, preset: str, agent: str, model: str) -> Settings:
         return follows_scales(preset, agent)
+
+    def source(self) -> str | None:
+        """A digest of the file in which the class or function stands; None where there is none."""
+        made_by: Any = self.factory
+        if made_by is None and ":" in self.name and self.trusted:
+            made_by = _imported(self.name)
+        made_by = getattr(made_by, "func", made_by)  # of a partial
+        try:
+            path = inspect.getsourcefile(made_by)
+            content = b"" if path is None else Path(path).read_bytes()
+        except (TypeError, OSError):  # made by no file, or not any more
+            return None
+        return hashlib.sha256(content).hexdigest()[:16] if content else None
 
     def _build(self, render_mode: str | None) -> gymnasium.Env:
         if self.factory is not None:
