@@ -76,10 +76,12 @@ def run(args: Any) -> dict[str, Any]:
 
 def _chosen(args: Study) -> Any:
     from nearsym.studies.builtin import STUDIES, builtin_study
+    from nearsym.studies.execute import check_workers
     from nearsym.studies.files import read_study
     from nearsym.studies.findings import check_names
 
     check_range("gpus", args.gpus, 0, MOST_GPUS)
+    check_workers(args.workers)
     if args.gpus and args.cluster is None:
         raise UsageError("`gpus` needs `cluster`: on one machine the runs share what there is.")
     if args.study.endswith((".toml", ".py")):

@@ -106,7 +106,7 @@ def run_study(
     >>> found.total, [result.model for result in found.results]
     (2, ['none', 'exact'])
     """
-    _check_workers(workers)
+    check_workers(workers)
     planned = plan(study, device_here=cluster is None)
     only_built = [] if study.trains else [counted(run) for run in planned]
     place = Path(out).absolute()
@@ -178,7 +178,8 @@ def _entry(job: Job) -> Entry:
     return Entry(job, state="done" if state == "done" else "waiting")
 
 
-def _check_workers(workers: int | None) -> None:
+def check_workers(workers: int | None) -> None:
+    """Refuse what is no number of workers."""
     if workers is not None:
         check_whole("workers", workers, 1, MOST_WORKERS)
 

@@ -35,8 +35,9 @@ def _strength(name: str, number: str, low: float, high: float, default: float) -
         strength = math.nan
     if low <= strength <= high:
         return strength
-    nearest = default if math.isnan(strength) else min(max(strength, low), high)
+    hint = f"The nearest is {name}={min(max(strength, low), high):g}."
+    if math.isnan(strength):
+        hint = f"Write, for example, {name}={default:g}."
     raise UsageError(
-        f"The strength of {name} is a number from {low:g} to {high:g}, got {number!r}. "
-        f"The nearest is {name}={nearest:g}."
+        f"The strength of {name} is a number from {low:g} to {high:g}, got {number!r}. {hint}"
     )

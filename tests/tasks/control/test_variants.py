@@ -227,7 +227,7 @@ def test_symmetry_breaks_inside_and_only_inside(task, name):
         ("repeat_action=-1", "The nearest is repeat_action=0."),
         ("gravity=100", "from -9.81 to 9.81, got '100'. The nearest is gravity=9.81."),
         ("wear=much", "The strength of wear is a number from 0 to 4, got 'much'. .* wear=0.5."),
-        ("wear=nan", "got 'nan'. The nearest is wear=0.5."),
+        ("wear=nan", "got 'nan'. Write, for example, wear=0.5."),
         ("wear=", "got ''"),
         ("original=1", "has no strength"),
     ],

@@ -72,7 +72,7 @@ def test_wind_pushes_along_x():
         ("tilt=-5", "The nearest is tilt=0."),
         ("wind=2", "from 0 to 1.5, got '2'. The nearest is wind=1.5."),
         ("worn=much", "The strength of worn is a number from 0 to 1, got 'much'. .* worn=0.5."),
-        ("tilt=nan", "got 'nan'. The nearest is tilt=75."),
+        ("tilt=nan", "got 'nan'. Write, for example, tilt=75."),
         ("tilt=", "got ''"),
         ("original=1", "has no strength"),
     ],
