@@ -41,7 +41,8 @@ DAYS = (*DAILY, "dates", "weights", "baselines")
 BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {
     "sweeps": ("sweeps", "craft"),
-    "regret": ("regret", "all"),
+    "regret": ("regret", "vectors"),
+    "sweeps-cup": ("sweeps", "control"),
     "curves": ("curves", "control"),
     "weights": ("weights", "control"),
     "pixels": ("curves", "pixels"),
@@ -65,7 +66,7 @@ def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
     """The page with its tables as the results have them; `control: end` is the table `end` of the
     control tasks alone. What was run, and what it says of claims, is that of all results."""
     tables = {table.name: table for table in tables_of(results)}
-    for which in ("craft", "control", "pixels"):
+    for which in ("craft", "control", "vectors", "pixels"):
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
     tables |= {table.name: table for table in tables_of(every, ["spent"])}
     tables["claims"] = verdicts(judge(every))
@@ -116,20 +117,20 @@ def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
-    """The results of the craft, or those of the control tasks from state vectors or pixels; or
-    all."""
-    if which == "all":
-        return results
+    """The results of the craft, those of the control tasks from state vectors, both of these, or
+    those of the control tasks from pixels."""
     kinds = {None: "craft", "state": "control", "pixels": "pixels"}
-    return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] == which]
+    wanted = ("craft", "control") if which == "vectors" else (which,)
+    return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] in wanted]
 
 
 def keep(name: str, source: Path) -> None:
     """Put results into the docs, rounded."""
     target = DOCS / "results" / f"{name}.jsonl"
-    new = [_rounded(run) for run in with_epsilons(read_results(source))]
     before = read_results(target) if target.exists() else []
-    write_results(target, unique([*new, *before]))
+    # The original of a sweep may be among those that were there before.
+    every = with_epsilons(unique([*read_results(source), *before]))
+    write_results(target, [_rounded(run) for run in every])
     for kind in OF_DAYS:
         charts = charts_of(read_results(source), [kind])
         if charts:

@@ -1,8 +1,9 @@
 """Which model an audit speaks for.
 
-In the sweep of docs/evidence.md exact gains the less over none the larger the audit's ε is, and
-approx stays close to the best model throughout. none is ahead in one world, cartpole, by 3 %; the
-audit cannot know that, since symmetry is kept there.
+In both sweeps of docs/evidence.md, from symmetric to broken, approx stays close to the best model
+throughout, while exact and none are each best at one end and worst at the other. From which ε on
+exact is worse than none differs between them. none is ahead in one symmetric world, cartpole, by
+3 %, which no audit can know.
 """
 
 from collections.abc import Sequence
