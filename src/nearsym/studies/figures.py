@@ -28,7 +28,7 @@ from nearsym.training.untrusted import as_label
 COLUMNS = 4
 """Panels in a row."""
 TITLE_WIDTH = 50
-"""Characters that fit above a panel."""
+"""Characters that fit above a panel, or below it."""
 MARKED = 60
 """Lines with fewer points show each."""
 LONGEST_NAME = 150
@@ -105,7 +105,9 @@ def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]
         axes.locator_params(axis="x", nbins=5)
         axes.xaxis.set_major_formatter(lambda value, _: _in_thousands(value))
     if chart.ticks:
-        axes.set_xticks(range(len(chart.ticks)), chart.ticks, fontsize=7)
+        crowded = sum(map(len, chart.ticks)) > TITLE_WIDTH
+        turned = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+        axes.set_xticks(range(len(chart.ticks)), chart.ticks, fontsize=7, **turned)
     if chart.dates:
         shown = np.linspace(0, len(chart.dates) - 1, 4).astype(int)
         axes.set_xticks(shown, [chart.dates[i] for i in shown], fontsize=7)
