@@ -53,6 +53,8 @@ OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
 show the file that is being kept: give it all seeds."""
+LEFT = ("study", "task", "observations", "models", "runs", "hours")
+"""Columns of the table of what was not run."""
 DIGITS, OF_EXCESS = 5, 3
 """Significant digits of what is kept, and of daily returns, which are many."""
 
@@ -92,14 +94,14 @@ def left_to_run(results: list[RunResult]) -> Table:
     rows = [_left(*kind, jobs, rates) for kind, jobs in missing.items()]
     about = "Runs that the built-in studies lack, each where it comes first, with the core-hours "
     about += "that they would take. Laptop."
-    return Table("left", about, tuple(rows[0]), tuple(rows))
+    return Table("left", about, LEFT, tuple(rows))
 
 
 def _left(study: str, task: str, obs: str, jobs: list[Job], rates: Rates) -> dict[str, Cell]:
     seconds = [j.place.frames / rates.rate(j.config).frames_per_second for j in jobs]
     models = sorted({job.config.network.model for job in jobs}, key=model_order)
-    row: dict[str, Cell] = {"study": study, "task": task, "observations": obs}
-    return row | {"models": ", ".join(models), "runs": len(jobs), "hours": sum(seconds) / 3600}
+    cells = (study, task, obs, ", ".join(models), len(jobs), sum(seconds) / 3600)
+    return dict(zip(LEFT, cells, strict=True))
 
 
 def _rates(results: list[RunResult]) -> Rates:

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+import torch
 
 from nearsym.errors import UsageError
 from nearsym.protocols import reset, step
@@ -31,7 +32,9 @@ class Broken(Odd):
         raise TypeError("its own")
 
 
-@pytest.mark.parametrize("reward", [1, 1.0, np.float32(1), np.int64(1), np.array(1.0), True])
+@pytest.mark.parametrize(
+    "reward", [1, 1.0, np.float32(1), np.array(1.0), np.bool_(1), torch.tensor(1.0)]
+)
 def test_what_keeps_to_it_passes(reward):
     env = Odd(from_step=(0, reward, False, False, {}))
     assert reset(env, seed=3) == (0, {})

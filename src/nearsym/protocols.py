@@ -172,11 +172,19 @@ def step(env: gymnasium.Env, action: Any) -> tuple[Any, float, bool, bool, dict]
             f"{_name(env)}.step must return (observation, reward, terminated, truncated, info), "
             f"got {_kind(found)}."
         )
-    reward = found[1]
-    if not isinstance(reward, Real) and not (isinstance(reward, np.ndarray) and reward.ndim == 0):
-        text = f"{_name(env)}.step must return the reward as a number, got {shown(reward)}."
+    if not _is_number(found[1]):
+        text = f"{_name(env)}.step must return the reward as a number, got {shown(found[1])}."
         raise UsageError(text)
     return found
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Real):
+        return True
+    try:
+        return np.ndim(value) == 0 and not isinstance(value, str) and float(value) is not None
+    except (TypeError, ValueError):
+        return False
 
 
 def _takes_seed(env: gymnasium.Env) -> bool:

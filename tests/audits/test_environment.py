@@ -346,6 +346,22 @@ class TestRefusals:
         with pytest.raises(UsageError, match=f"compares numbers, and after a step .*{text}"):
             audited(Blind(), samples=100)
 
+    def test_a_transform_to_states_that_are_not_possible(self, linear_world):
+        class Rooted(linear_world):
+            def reset(self, **options):
+                super().reset(**options)
+                self.x = np.abs(self.x) + 1
+                return self.x, {}
+
+            def step(self, action):
+                start = self.x
+                obs, _, *rest = super().step(action)
+                with np.errstate(invalid="ignore"):
+                    return obs, float(np.sqrt(start[0])), *rest
+
+        with pytest.raises(UsageError, match=r"after a step from .*·s the reward is nan\. Perhaps"):
+            audit_environment(Rooted(), samples=100, longest=1)
+
     def test_a_state_that_is_no_dict(self, linear_world):
         class Bare(linear_world):
             def get_state(self):

@@ -22,6 +22,7 @@ from nearsym.audits.policies import acting_in
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.declared import Declared
+from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.build import build_actor_critic
 from nearsym.networks.config import NetworkConfig
 from nearsym.networks.policy import MeanPolicy
@@ -120,6 +121,40 @@ def test_with_a_transform_an_array_state_is_enough(tmp_path):
         lambda g, state: {"state": moves.act(g, state["state"])},
     )
     assert audit(env, samples=100).verdict == "exact"
+
+
+class Chasing(gym.Env):
+    """`state` is not all there is: a target is drawn at every reset."""
+
+    observation_space = gym.spaces.Box(-9, 9, (2,), np.float64)
+    action_space = gym.spaces.Box(-1, 1, (1,), np.float32)
+    symmetry = Symmetry(2 * dihedral(1).sign(), dihedral(1).sign())
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state, self.target, self.left = np.zeros(1), self.np_random.uniform(-1, 1), 20
+        return np.append(self.state, self.target), {}
+
+    def step(self, action):
+        self.state, self.left = self.state + 0.1 * action, self.left - 1
+        far = abs(float(self.state[0]) - self.target)
+        return np.append(self.state, self.target), -far, False, self.left == 0, {}
+
+    def transform(self, g, state):
+        return {"state": -state["state"] if g else state["state"]}
+
+
+def test_an_array_state_that_is_not_all_gives_no_verdict():
+    assert audit(Chasing(), samples=100).missing == ["get_state", "set_state"]
+
+
+class Elsewhere(Chasing):
+    def transform(self, g, state):
+        return {"x": -state["x"] if g else state["x"]}
+
+
+def test_a_transform_of_other_arrays_gives_no_verdict():
+    assert audit(Elsewhere(), samples=100).verdict is None
 
 
 def test_shown_as_a_table():

@@ -121,7 +121,7 @@ def test_what_a_run_that_was_killed_at_once_left_is_no_run(tmp_path):
         (tmp_path / name).touch()
     refuse_used(tmp_path)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"before its first checkpoint. Start .*`out`\."):
+    with pytest.raises(UsageError, match=r"has no checkpoint\. If it was .*`out`\."):
         refuse_used(tmp_path)
     with pytest.raises(UsageError, match=r"config\.json is a file. Choose another `out`"):
         refuse_used(tmp_path / "config.json")

@@ -275,6 +275,7 @@ def test_the_driver_is_killed_and_interrupted(whole, tmp_path, numbers):
 
 
 ROBOT = """
+import gymnasium
 from nearsym.groups import Symmetry, dihedral
 
 mirror = dihedral(1)

@@ -1,7 +1,10 @@
 """The audit of any Gymnasium environment: from pairs of steps where it allows them, else from
 rollouts."""
 
+from typing import Any
+
 import gymnasium as gym
+import numpy as np
 
 from nearsym.audits.environment import SAMPLES, EnvironmentAudit, audit_environment
 from nearsym.audits.inferred import with_transform
@@ -12,7 +15,7 @@ from nearsym.audits.rollouts import RolloutAudit, audit_rollouts
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry
 from nearsym.physics.anywhere import with_states
-from nearsym.protocols import Transforming, layer_of
+from nearsym.protocols import Transforming, layer_of, reset, step
 
 
 def audit(
@@ -73,4 +76,28 @@ def with_methods(env: gym.Env) -> gym.Env:
     """The environment with `transform`, `get_state` and `set_state`, where they can be had: from a
     MuJoCo model; and with a `transform`, as `discover` writes one, from an array `state`."""
     env = with_transform(env)
-    return env if layer_of(env, Transforming) is None else with_states(env)
+    own = [name for name in ("get_state", "set_state") if name not in missing_methods(env)]
+    moves = layer_of(env, Transforming)
+    if own or moves is None:
+        return env
+    states = with_states(env)
+    return states if states is not env and _all_there_is(states, moves) else env
+
+
+def _all_there_is(env: Any, moves: Transforming) -> bool:
+    """Whether a step depends on nothing but the state that the environment gives, which `transform`
+    moves: after two resets the same state and action lead to the same."""
+    reset(env, seed=0)
+    state, seen = env.get_state(), []
+    try:
+        moves.transform(0, state)
+    except KeyError:  # it knows other arrays
+        return False
+    for seed in (0, 1):
+        reset(env, seed=seed)
+        env.set_state(state)
+        env.unwrapped.np_random = np.random.default_rng(0)
+        env.action_space.seed(0)
+        obs, reward, *_ = step(env, env.action_space.sample())
+        seen.append(np.append(np.asarray(obs, dtype=float).ravel(), float(reward)))
+    return np.allclose(seen[0], seen[1])

@@ -24,7 +24,7 @@ from nearsym.physics.anywhere import check_set_state
 from nearsym.physics.model import physics_of, velocity_partners
 from nearsym.physics.signed import SignedPermutation, of_matrix
 from nearsym.physics.states import ModelStates
-from nearsym.protocols import State
+from nearsym.protocols import State, reset, step
 
 STATES = 12
 """States at which an inferred move is checked."""
@@ -171,12 +171,11 @@ def visit(world: World, count: int, seed: int = 0, steps: int = 25) -> list[Stat
     """States of `count` short episodes under random actions, one from each."""
     rng, states = np.random.default_rng(seed), []
     for word in rng.integers(2**31, size=count):
-        world.env.reset(seed=int(word))
+        reset(world.env, seed=int(word))
         for _ in range(int(rng.integers(1, steps))):
             state = world.state()
-            _, _, terminated, truncated, _ = world.env.step(
-                draw_action(world.env.action_space, rng)
-            )
+            action = draw_action(world.env.action_space, rng)
+            _, _, terminated, truncated, _ = step(world.env, action)
             if terminated or truncated:
                 break
         states.append(state)

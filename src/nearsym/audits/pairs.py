@@ -134,13 +134,27 @@ def _measure(
 ) -> _Row:
     seeds: list[Any] = [None] if draws == 1 else [(*key, k) for k in range(draws)]
     plain = [simulator.outcome(state, action, seed) for seed in seeds]
+    _check_numbers(simulator, plain)
     moved, images = [], []
     for g in range(1, simulator.group.order):
         start, act = simulator.moved(g, state), simulator.move_action(g, action)
         images.append([simulator.outcome(start, act, seed) for seed in seeds])
+        _check_numbers(
+            simulator,
+            images[-1],
+            after=f"a step from {simulator.group.elements[g]}·s",
+            advice="Perhaps the state that `transform` gives is not possible.",
+        )
         moved.append([simulator.coordinates.of(simulator.moved(g, o.state)) for o in plain])
     x = simulator.coordinates.of(state)
     return _Row(state, action, x, plain, np.array(moved), images)
+
+
+def _check_numbers(simulator: Simulator, outcomes: list[Outcome], **said: str) -> None:
+    for outcome in outcomes:
+        check_finite("coordinate", outcome.x, simulator.coordinates.names, **said)
+        check_finite("reward", outcome.reward, **said)
+        check_finite("observation", outcome.obs, **said)
 
 
 def _stacked(

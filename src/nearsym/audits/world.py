@@ -58,9 +58,6 @@ class World:
         obs, reward, terminated, _, _ = step(self.env, action)
         following = self.state()
         x = self.coordinates.of(following)
-        check_finite("coordinate", x, self.coordinates.names)
-        check_finite("reward", reward)
-        check_finite("observation", obs)
         return Outcome(following, x, np.array(obs), float(reward), bool(terminated))
 
     def drew(self, draw: tuple[int, ...]) -> bool:
@@ -95,7 +92,14 @@ def checked_state(state: Any, method: str) -> State:
     return state
 
 
-def check_finite(what: str, values: Any, names: Sequence[str] = ()) -> None:
+def check_finite(
+    what: str,
+    values: Any,
+    names: Sequence[str] = (),
+    *,
+    after: str = "a step",
+    advice: str = "Repair the environment, or leave that entry out of what it shows.",
+) -> None:
     """Refuse numbers that compare with nothing: they would pass for equal."""
     array = np.asarray(values)
     if array.dtype.kind != "f" or np.isfinite(array).all():
@@ -104,8 +108,8 @@ def check_finite(what: str, values: Any, names: Sequence[str] = ()) -> None:
     name = names[place] if names else f"entry {place}" if array.ndim else ""
     found = f"{what} {name}".strip()
     raise UsageError(
-        f"An audit compares numbers, and after a step the {found} is {array.ravel()[place]}. "
-        "Repair the environment, or leave that entry out of what it shows."
+        f"An audit compares numbers, and after {after} the {found} is {array.ravel()[place]}. "
+        f"{advice}"
     )
 
 

@@ -170,6 +170,7 @@ def _written(found: Any, said: Any) -> list[Any]:
 def _preview(args: Study, study: Any) -> dict[str, Any]:
     from pathlib import Path
 
+    from nearsym.studies.plan import plan
     from nearsym.studies.preview import preview
 
     expected = preview(study, out=args.out, known=_known(args), device_here=args.cluster is None)
@@ -179,7 +180,7 @@ def _preview(args: Study, study: Any) -> dict[str, Any]:
     result = {"study": study.name, "scale": study.scale, "runs": counts, "core_hours_left": left}
     out = str(Path(args.out).absolute() / study.folder_name)
     result |= {"expected": [one._asdict() for one in expected], "out": out}
-    return result | {"only_built": 0 if study.trains else len(study.cells())}
+    return result | {"only_built": 0 if study.trains else len(plan(study))}
 
 
 def exit_code(result: dict[str, Any]) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from nearsym.protocols import State
+from nearsym.protocols import State, reset
 
 
 def keeps_a_state(env: gym.Env) -> bool:
@@ -14,7 +14,7 @@ def keeps_a_state(env: gym.Env) -> bool:
     >>> keeps_a_state(gym.make("Pendulum-v1"))
     True
     """
-    env.reset(seed=0)
+    reset(env, seed=0)
     state = np.asarray(getattr(env.unwrapped, "state", None))
     return state.ndim == 1 and state.dtype.kind == "f"
 

@@ -20,7 +20,7 @@ from nearsym.networks.config import NetworkConfig
 from nearsym.protocols import episode_steps
 from nearsym.runs.config import RunConfig
 from nearsym.runs.limits import check_device, check_memory
-from nearsym.tasks.custom import own_spaces
+from nearsym.tasks.adapted import own_spaces
 from nearsym.training.config import discount_for
 from nearsym.training.replay import Replay
 

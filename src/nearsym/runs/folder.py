@@ -91,13 +91,16 @@ def versions(task: Task | None = None) -> dict[str, str]:
     return found if source is None else found | {ENVIRONMENT: source}
 
 
-def warn_if_changed(recorded: Any, task: Task, what: str) -> None:
-    """Say where an environment is defined by other code than when `recorded` was written down."""
+def warn_if_changed(recorded: Any, task: Task, what: str) -> bool:
+    """Say where an environment is defined by other code than when `recorded` was written down;
+    whether there was anything to say."""
     before = recorded.get(ENVIRONMENT) if isinstance(recorded, Mapping) else None
     now = task.source() if isinstance(task, CustomTask) else None
-    if before is not None and now is not None and before != now:
+    changed = before is not None and now is not None and before != now
+    if changed:
         text = f"The file that defines {task.name} has changed since {what}."
         warnings.warn(text, ChangedWarning, stacklevel=3)
+    return changed
 
 
 def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
@@ -183,8 +186,8 @@ def refuse_used(folder: Path) -> None:
         return
     if "config.json" in found and not saved:
         raise UsageError(
-            f"{folder} holds a run that ended before its first checkpoint. Start it again with "
-            f"`nearsym.Run({str(folder)!r}).resume()`, delete the folder, or choose another `out`."
+            f"{folder} holds a run that has no checkpoint. If it was stopped, start it again with "
+            f"`nearsym.Run({str(folder)!r}).resume()`, or choose another `out`."
         )
     raise UsageError(
         f"{folder} exists already. Continue it with `nearsym.Run({str(folder)!r}).resume()`, or "

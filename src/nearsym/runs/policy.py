@@ -6,7 +6,7 @@ import numpy as np
 from nearsym.agents.base import Agent
 from nearsym.audits.policies import from_unit
 from nearsym.errors import UsageError
-from nearsym.tasks.custom import own_spaces
+from nearsym.tasks.adapted import own_spaces
 
 
 def own_action(

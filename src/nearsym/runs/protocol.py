@@ -56,7 +56,7 @@ class RunsEvaluation:
     >>> about = {"task": "craft", "variant": None, "agent": "sac", "model": "approx"}
     >>> RunsEvaluation("best", about, runs, noise=0.0, checkpoint="best")
     craft, sac, approx, noise 0: best of 2 runs
-    82.0  (95 % interval 80.0 to 84.0, bootstrap over 2 episodes)
+    82.0  (95 % interval 56.6 to 107.4, Student's t over 2 episodes)
     Seed 0 was chosen by its best evaluation in training, 90.0; the episodes are others.
     """
 

@@ -32,10 +32,11 @@ from nearsym.runs.plot import plot_curve, title_of
 from nearsym.runs.policy import own_action
 from nearsym.runs.presets import DEFAULT_PRESET
 from nearsym.runs.train import StopRequested, never, torch_threads
-from nearsym.tasks.custom import CustomTask, Factory, own_spaces, reopened
+from nearsym.tasks.adapted import own_spaces
+from nearsym.tasks.custom import CustomTask, Factory, reopened
 from nearsym.tasks.registry import find_task
 from nearsym.tasks.task import Noise, Task
-from nearsym.training.callbacks import Callback, ProgressBar
+from nearsym.training.callbacks import Callback, all_of
 from nearsym.training.checkpoint import CheckpointStore
 from nearsym.training.untrusted import refuse_linked_folder
 
@@ -102,17 +103,10 @@ def start_run(
     stop_requested: StopRequested = never,
 ) -> "Run":
     """Train by a whole configuration, in the new folder `out`."""
-    shown = (ProgressBar(),) if progress else ()
     training_runs.start(
-        config, Path(out), callbacks=_all(shown, callbacks), stop_requested=stop_requested
+        config, Path(out), callbacks=all_of(callbacks, progress), stop_requested=stop_requested
     )
     return Run(out, _task=config.task)
-
-
-def _all(shown: tuple[Callback, ...], callbacks: Sequence[Callback]) -> tuple[Callback, ...]:
-    if isinstance(callbacks, Callback):
-        raise UsageError("`callbacks` is a list, even for one: callbacks=[…].")
-    return (*shown, *callbacks)
 
 
 class Run:
@@ -256,12 +250,11 @@ class Run:
         stop_requested: StopRequested = never,
     ) -> "Run":
         """Go on where the last checkpoint stands, or to more frames; returns the run."""
-        shown = (ProgressBar(),) if progress else ()
         training_runs.resume(
             self.config,
             self.path,
             frames=frames,
-            callbacks=_all(shown, callbacks),
+            callbacks=all_of(callbacks, progress),
             stop_requested=stop_requested,
         )
         return Run(self.path, _task=self.task)

@@ -32,7 +32,6 @@ from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.schedule import RETRIES, Entry, Executor, Schedule
 from nearsym.studies.study import Study
 from nearsym.studies.workers import LocalWorkers
-from nearsym.tasks.task import Task
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
@@ -236,14 +235,12 @@ class _Collected:
 
     def warn_if_changed(self) -> None:
         """Say once for each task that there are results of other code than today's."""
-        tasks: dict[str, tuple[dict[str, str], Task]] = {}
-        for entry in self.schedule.entries:
-            if entry.job.name in self._found:
-                task = entry.job.config.task
-                tasks.setdefault(task.name, (self._found[entry.job.name].versions, task))
-        for recorded, task in tasks.values():
-            what = "runs of this study were made; they are kept. For new ones choose another `out`"
-            warn_if_changed(recorded, task, what)
+        jobs = [entry.job for entry in self.schedule.entries if entry.job.name in self._found]
+        said: set[str] = set()
+        for job in (job for job in jobs if job.config.task.name not in said):
+            what = "runs of this study were made; they are kept"
+            if warn_if_changed(self._found[job.name].versions, job.config.task, what):
+                said.add(job.config.task.name)
 
     def look(self) -> None:
         """Read what is new; write it if the last time is long ago."""

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import gymnasium
-import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from nearsym.errors import UsageError, unknown_name
 from nearsym.groups.declared import Declared
 from nearsym.groups.symmetry import Symmetry, symmetry_of
-from nearsym.protocols import reset, step
+from nearsym.tasks.adapted import adapted
 from nearsym.tasks.task import (
     Noise,
     Part,
@@ -92,6 +91,8 @@ class CustomTask(PlainEvaluation):
     def source(self) -> str | None:
         """A digest of the file in which the class or function stands; None where there is none."""
         made_by: Any = self.factory
+        if made_by is not None and _place_of(made_by) != self.name:
+            return None  # handed over in the place of what the run was begun with
         if made_by is None and ":" in self.name and self.trusted:
             made_by = _imported(self.name)
         made_by = getattr(made_by, "func", made_by)  # of a partial
@@ -154,75 +155,6 @@ def reopened(saved: CustomTask, made_by: str | Factory | None, trusted: bool) ->
     if made_by is not None and made_by != saved.name:
         raise UsageError(f"This run was trained on {saved.name}, got the `task` {made_by}.")
     return replace(saved, trusted=trusted or made_by is not None)
-
-
-def adapted(name: str, env: gymnasium.Env) -> gymnasium.Env:
-    """An environment with actions in [−1, 1]ⁿ and float32 or uint8 observations."""
-    obs, action = env.observation_space, env.action_space
-    if not isinstance(obs, gymnasium.spaces.Box) or len(obs.shape) not in (1, 3):
-        raise UsageError(f"{name} must observe a vector or an image (a Box), got {obs}.")
-    if not isinstance(action, gymnasium.spaces.Box) or not action.is_bounded():
-        raise UsageError(f"{name} must take bounded continuous actions (a Box), got {action}.")
-    if len(action.shape) != 1 or 0 in (*obs.shape, *action.shape):
-        raise UsageError(
-            f"{name} must take actions as a vector, and neither actions nor observations may be "
-            f"empty; got actions of the shape {action.shape} and observations of {obs.shape}."
-        )
-    env = Checked(env)
-    if not (np.all(action.low == -1) and np.all(action.high == 1)):
-        env = UnitActions(env, np.float32(-1), np.float32(1))
-    if len(obs.shape) == 3 and obs.dtype != np.uint8:
-        raise UsageError(f"{name} must show images as uint8, got {obs.dtype}.")
-    if len(obs.shape) == 1 and obs.dtype != np.float32:
-        single = np.float32  # Gymnasium's DtypeObservation does the same with a warning
-        space = gymnasium.spaces.Box(obs.low.astype(single), obs.high.astype(single), dtype=single)
-        env = SingleObservations(env, lambda x: x.astype(single), space)
-    return env
-
-
-class Checked(gymnasium.ObservationWrapper):
-    """Says in what an environment does not keep to its spaces or to Gymnasium's interface, and
-    shows the double precision of observations whose space is single as single."""
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        more = {} if options is None else {"options": options}
-        obs, info = reset(self.env, seed=seed, **more)
-        return self.observation(obs), info
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        obs, reward, terminated, truncated, info = step(self.env, action)
-        return self.observation(obs), reward, terminated, truncated, info
-
-    def observation(self, observation: Any) -> np.ndarray:
-        space, obs = self.observation_space, np.asarray(observation)
-        if obs.dtype == np.float64 and space.dtype == np.float32:
-            obs = obs.astype(np.float32)
-        if obs.shape != space.shape or obs.dtype != space.dtype:
-            raise UsageError(
-                f"{type(self.unwrapped).__name__} shows an observation of the kind {obs.dtype} "
-                f"{obs.shape}, and its observation_space says {space.dtype} {space.shape}."
-            )
-        return obs
-
-
-class UnitActions(gymnasium.wrappers.RescaleAction):
-    """Actions in [−1, 1]ⁿ around an environment that has other units."""
-
-
-class SingleObservations(gymnasium.wrappers.TransformObservation):
-    """Observations in float32 around an environment that shows other numbers."""
-
-
-def own_spaces(env: gymnasium.Env) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
-    """The spaces of observations and actions in the units of the environment's author."""
-    while isinstance(env, Checked | UnitActions | SingleObservations):
-        env = env.env
-    observation, action = env.observation_space, env.action_space
-    assert isinstance(observation, gymnasium.spaces.Box)
-    assert isinstance(action, gymnasium.spaces.Box)
-    return observation, action
 
 
 def from_gymnasium(task: str, render_mode: str | None = None, **options: Any) -> gymnasium.Env:

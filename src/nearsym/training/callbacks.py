@@ -10,7 +10,7 @@ A callback only receives values; all it can change is when the run ends.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -146,3 +146,10 @@ class ProgressBar(Callback):
     def on_end(self, progress: Progress) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def all_of(callbacks: Sequence[Callback], progress: bool) -> tuple[Callback, ...]:
+    """The callbacks of a run, behind a bar where one is wanted."""
+    if isinstance(callbacks, Callback):
+        raise UsageError("`callbacks` is a list, even for one: callbacks=[…].")
+    return (*([ProgressBar()] if progress else []), *callbacks)

@@ -80,7 +80,7 @@ def test_kills_while_a_run_is_made_and_before_its_first_checkpoint(kind, runs, w
     lefts = place.drive(*stages, place.start(), place.resume())
     assert [left.code for left in lefts] == [-9, 2, -9, 2, 0]
     assert "is no run: it has no config.json" in lefts[1].err
-    assert "ended before its first checkpoint. Start it again with" in lefts[3].err
+    assert "has no checkpoint. If it was stopped, start it again with" in lefts[3].err
     place.outcome().assert_equal(whole(kind)[0])
 
 
