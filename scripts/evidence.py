@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nearsym.studies.audited import with_audits
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.charts.all import charts_of
 from nearsym.studies.charts.chart import Chart
@@ -29,7 +30,6 @@ from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.rates import Rates
 from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.selection import TRADING, is_planted, model_order, unique
-from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.table import Cell, Table
 from nearsym.studies.tables.verdicts import verdicts
@@ -131,7 +131,7 @@ def keep(name: str, source: Path) -> None:
     target = DOCS / "results" / f"{name}.jsonl"
     before = read_results(target) if target.exists() else []
     # The original of a sweep may be among those that were there before.
-    every = with_epsilons(unique([*read_results(source), *before]))
+    every = with_audits(unique([*read_results(source), *before]))
     write_results(target, [_rounded(run) for run in every])
     for kind in OF_DAYS:
         charts = charts_of(read_results(source), [kind])

@@ -26,6 +26,17 @@ def runs(levels, seeds=5, **more):
     ]
 
 
+def tilted(tilts=(0, 30, 75), **more):
+    """Runs of the craft at several angles; exact loses more at larger ones."""
+    names = [None if tilt == 0 else f"tilt={tilt}" for tilt in tilts]
+    worlds = zip(tilts, names, strict=True)
+    return [
+        run
+        for tilt, name in worlds
+        for run in runs({"none": 100, "exact": 100 - tilt}, task="craft", variant=name, **more)
+    ]
+
+
 def near(level, seeds=5, by=1.0):
     """A level for each seed, a little around it."""
     return [level + by * ((7 * seed) % 5 - 2) / 2 for seed in range(seeds)]

@@ -62,7 +62,7 @@ def test_every_cell_can_be_planned(name, scale):
 
 
 def test_the_evidence_that_is_wanted_on_a_laptop():
-    assert len(builtin_study("regret").cells()) == 7 * 6 * 10 + 8 * 6 * 5 + 2 * 3 * 5 + 3 * 3 * 5
+    assert len(builtin_study("regret").cells()) == 7 * 6 * 10 + 8 * 6 * 5 + 2 * 3 * 5 + 6 * 3 * 5
     assert len(builtin_study("curves").cells()) == 4 * 3 * 3 + 4 * 3 * 1
     assert len(builtin_study("trading").cells()) == 5 * 5
 

@@ -11,7 +11,7 @@ import pytest
 import nearsym.studies.report
 from nearsym.errors import UsageError
 from nearsym.measures.intervals import STUDENT, student_interval
-from nearsym.studies import figures, sweeps
+from nearsym.studies import audited, figures
 from nearsym.studies.charts.all import CHARTS, charts_of
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
 from nearsym.studies.charts.curves import curves, over_time, profiles
@@ -86,7 +86,7 @@ def test_profiles_need_two_worlds():
 
 
 def test_maps_over_strength(monkeypatch):
-    monkeypatch.setattr(sweeps, "PAIRS", 100)
+    monkeypatch.setattr(audited, "PAIRS", 100)
     some = tilted()
     returns, gaps, epsilon = maps(some)
     assert returns.lines[0].x == (0.0, 30.0, 75.0)

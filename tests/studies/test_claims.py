@@ -9,7 +9,7 @@ import pytest
 
 from nearsym.errors import UsageError
 from nearsym.measures.intervals import STUDENT
-from nearsym.studies import sweeps
+from nearsym.studies import audited
 from nearsym.studies.claims import computed
 from nearsym.studies.claims.claim import Question, chances
 from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, REACHER, TASKS, VARIANTS
@@ -17,6 +17,7 @@ from nearsym.studies.claims.judge import CLAIMS, claim_ids, judge
 from nearsym.studies.claims.ours import treatment
 from nearsym.studies.paper import TABLE_1
 from nearsym.studies.statistics import Measured, mean_over_seeds
+from nearsym.studies.worlds import STRENGTHS
 from study_results import made
 
 SEEDS = range(6)
@@ -252,15 +253,25 @@ def n3(v):
     return runs
 
 
+def n4(v):
+    runs = []
+    names = [None, "gravity", *STRENGTHS, "repeat_action", "reflect_action"]
+    for i, variant in enumerate(names):
+        levels = {"none": 100, "exact": 100 + pick(v, -1, 1) * 10 * i}
+        broken = {"details": {"mean_error": 0.1 * i}}
+        runs += world(v, levels, i, task=CARTPOLE, variant=variant, **broken)
+    return runs
+
+
 RECIPES = {"C2": c2, "C3": c3, "C4": c4, "C5": c5, "C6": c6, "C7": c7, "C8": c8}
 RECIPES |= {f"C{9 + i}": row(i) for i in range(8)}
 RECIPES |= {"C17": c17, "C18": c18, "C19": c19, "C20": c20, "C21": c21, "C22": c22}
-RECIPES |= {"C23": c23, "C24": c24, "N1": n1, "N2": n2, "N3": n3}
+RECIPES |= {"C23": c23, "C24": c24, "N1": n1, "N2": n2, "N3": n3, "N4": n4}
 
 
 @pytest.fixture(autouse=True)
 def _few_pairs(monkeypatch):
-    monkeypatch.setattr(sweeps, "PAIRS", 100)
+    monkeypatch.setattr(audited, "PAIRS", 100)
 
 
 @pytest.mark.parametrize("verdict", ["reproduced", "refuted", "undecided"])
@@ -292,7 +303,7 @@ def test_not_run(name):
 
 
 def test_every_claim_has_its_criterion_and_the_papers_word():
-    assert claim_ids() == [f"C{i}" for i in range(1, 27)] + ["N1", "N2", "N3"]
+    assert claim_ids() == [f"C{i}" for i in range(1, 27)] + ["N1", "N2", "N3", "N4"]
     assert {claim.id for claim in CLAIMS} == set(RECIPES)
     for claim in [*CLAIMS, *computed.COMPUTED]:
         for text in (claim.statement, claim.criterion, claim.paper):

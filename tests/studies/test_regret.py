@@ -5,12 +5,12 @@ import pytest
 
 from nearsym.errors import UsageError
 from nearsym.measures.intervals import student_interval
-from nearsym.studies import sweeps as sweeps_module
+from nearsym.studies import audited
 from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
-from nearsym.studies.sweeps import measured_epsilon, sweeps, with_epsilons
-from study_results import made, near, runs
+from nearsym.studies.sweeps import sweeps
+from study_results import made, near, runs, tilted
 
 SCALE = Scale("laptop", "state", "sac")
 
@@ -246,16 +246,6 @@ def test_where_nothing_was_learned():
     assert [world.task for world in regret_of([*idle, *learned]).worlds] == ["craft"]
 
 
-def tilted(tilts=(0, 30, 75), **more):
-    names = [None if tilt == 0 else f"tilt={tilt}" for tilt in tilts]
-    worlds = zip(tilts, names, strict=True)
-    return [
-        run
-        for tilt, name in worlds
-        for run in runs({"none": 100, "exact": 100 - tilt}, task="craft", variant=name, **more)
-    ]
-
-
 def test_a_sweep_has_the_original_as_strength_0():
     (found,) = sweeps(tilted())
     assert (found.task, found.variant) == ("craft", "tilt")
@@ -277,26 +267,8 @@ def test_sweeps_do_not_mix_scales():
 
 
 def test_epsilon_grows_with_the_tilt(monkeypatch):
-    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
+    monkeypatch.setattr(audited, "PAIRS", 100)
     (found,) = sweeps(tilted())
     measured = list(found.epsilons().values())
     assert measured[0] == 0
     assert 0 < measured[1] < measured[2]
-
-
-def test_an_epsilon_that_was_kept_is_believed(monkeypatch):
-    monkeypatch.setattr(sweeps_module, "PAIRS", 100)
-    kept = with_epsilons(tilted())
-    (found,) = sweeps(kept)
-    expected = list(found.epsilons().values())
-    monkeypatch.setattr(sweeps_module, "measured_epsilon", lambda *world: pytest.fail("measured"))
-    assert list(sweeps(kept)[0].epsilons().values()) == expected
-    assert {run.details["epsilon"] for run in kept if run.variant == "tilt=30"} == {expected[1]}
-    others = runs({"none": 1})
-    assert with_epsilons(others) == others
-
-
-def test_no_epsilon_for_what_cannot_be_simulated():
-    assert measured_epsilon("my_robot:make", None) is None
-    assert measured_epsilon("trading", None) is None
-    assert measured_epsilon("craft", "unheard=3") is None

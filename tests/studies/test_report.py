@@ -10,7 +10,7 @@ import pytest
 
 from browser import Browser, find_chromium
 from nearsym.errors import UsageError
-from nearsym.studies import sweeps
+from nearsym.studies import audited
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.claims.judge import CLAIMS
 from nearsym.studies.files_for_papers import write_files
@@ -26,7 +26,7 @@ EVIL = "<img src=x onerror=alert(1)>\"'&</script><script>alert(2)</script>"
 
 @pytest.fixture(autouse=True)
 def _few_pairs(monkeypatch):
-    monkeypatch.setattr(sweeps, "PAIRS", 100)
+    monkeypatch.setattr(audited, "PAIRS", 100)
 
 
 def study():
@@ -194,7 +194,7 @@ def test_files_for_papers(tmp_path):
 def test_findings_of_a_built_in_study():
     found = findings(builtin_study("regret"), study()).as_json()
     assert set(found["tables"]) >= {"regret", "strength craft tilt", "end"}
-    assert [claim["id"] for claim in found["claims"]] == ["N1", "N2"]
+    assert [claim["id"] for claim in found["claims"]] == ["N1", "N2", "N4"]
     claim = found["claims"][1]
     assert claim["verdict"] == "reproduced"
     assert {"id", "verdict", "numbers", "criterion", "scale", "paper"} <= claim.keys()

@@ -13,7 +13,7 @@ from nearsym.measures.intervals import (
     bootstrap_interval,
     student_interval,
 )
-from nearsym.studies import sweeps
+from nearsym.studies import audited, sweeps
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.luck import excess
 from nearsym.studies.paper import Printed
@@ -294,7 +294,7 @@ def test_aggregates_need_two_worlds():
 
 
 def test_maps_over_strength(monkeypatch):
-    monkeypatch.setattr(sweeps, "PAIRS", 100)
+    monkeypatch.setattr(audited, "PAIRS", 100)
     runs = [
         run for tilt in (0, 30, 75) for run in random_runs(task="craft", variant=f"tilt={tilt}")
     ]

@@ -44,7 +44,7 @@ def builtin_study(name: str, scale: str = "laptop") -> Study:
     """A study by name.
 
     >>> len(builtin_study("regret", "laptop").cells())
-    735
+    780
     """
     if name not in STUDIES:
         raise unknown_name("study", name, STUDIES)

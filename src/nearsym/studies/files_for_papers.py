@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+from nearsym.studies.audited import with_audits
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import file_name, write_figures
 from nearsym.studies.results import RunResult, write_results
-from nearsym.studies.sweeps import with_epsilons
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.table import Table
 from nearsym.studies.tables.verdicts import verdicts
@@ -20,7 +20,7 @@ StrPath = str | PathLike[str]
 def write_files(results: Iterable[RunResult], folder: StrPath) -> list[Path]:
     """Every table and figure that the results have something for, the table of claims, and
     results.jsonl with the ε that the audits have measured."""
-    runs, place = with_epsilons(results), Path(folder)
+    runs, place = with_audits(results), Path(folder)
     atomic.make_place(place, "files")
     file = place / "results.jsonl"
     write_results(file, runs)

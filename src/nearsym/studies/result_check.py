@@ -163,6 +163,7 @@ DETAILS: dict[str, tuple[Test, str]] = {
     "dates": (list_of(is_text), "a list of texts"),
     "excess": (array_of(1, 1), "numbers [day]"),
     "epsilon": (or_none(is_number), "a number"),
+    "mean_error": (or_none(is_number), "a number"),
 }
 """Those that tables and figures are made of; there may be others."""
 

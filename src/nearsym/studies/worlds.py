@@ -20,6 +20,8 @@ WORLDS = dict.fromkeys((ACROBOT, CARTPOLE, CUP), VARIANTS) | {
     REACHER: ["original", "repeat_action", "reflect_action"]
 }
 """The paper's; it names acrobot's reflect_action in its results and does not define it."""
+STRENGTHS = [f"reflect_action={strength:g}" for strength in (0.25, 0.5, 0.75)]
+"""Between the original and the paper's reflect_action."""
 TABLE_1 = {
     ACROBOT: ["original", "gravity"],
     CARTPOLE: ["original", "repeat_action"],

@@ -17,10 +17,10 @@ _ORDER = ("paper", "laptop", "smoke")
 
 
 def claim_ids() -> list[str]:
-    """C1 to C26, then N1 to N3.
+    """C1 to C26, then N1 to N4.
 
     >>> claim_ids()[:2], len(claim_ids())
-    (['C1', 'C2'], 29)
+    (['C1', 'C2'], 30)
     """
     return sorted([claim.id for claim in CLAIMS] + [claim.id for claim in COMPUTED], key=_number)
 

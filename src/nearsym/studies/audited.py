@@ -1,0 +1,86 @@
+"""What the audit measures of a world, before anything is trained there."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Literal, NamedTuple
+
+from nearsym.errors import MissingExtraError, UsageError
+from nearsym.studies.results import RunResult
+from nearsym.studies.selection import TRADING, World, by_world, unique, world_of
+from nearsym.tasks.registry import NAMES
+
+PAIRS = 600
+"""Pairs of steps that the audit of a world compares."""
+LEAST_WORLDS = 3
+"""Fewer worlds of a task make no trend."""
+Quantity = Literal["epsilon", "mean_error"]
+"""The names under which the details of a result have them, too."""
+
+
+class Audited(NamedTuple):
+    """Two ways to say how broken a world is, both in mean steps."""
+
+    epsilon: float
+    """The smallest ε up to which the whole declared group holds: how strongly it fails where it
+    fails."""
+    mean_error: float
+    """The error of a step, averaged over all samples, of the element that fails most: how strongly
+    and how often."""
+
+
+def measure_of(world: World, runs: Iterable[RunResult], quantity: Quantity) -> float | None:
+    """What the audit says of a world; where its results say it, they are believed."""
+    kept = [run.details.get(quantity) for run in runs]
+    known = [value for value in kept if isinstance(value, float | int)]
+    if known:
+        return float(known[0])
+    found = audited(world.task, world.variant)
+    return None if found is None else float(getattr(found, quantity))
+
+
+def with_audits(results: Iterable[RunResult]) -> list[RunResult]:
+    """The same results, those of tasks with several worlds with what the audit says among their
+    details: an audit takes seconds, and a file of results is read often."""
+    runs = unique(results)
+    known: dict[World, dict[str, float]] = {}
+    for worlds in by_task(by_world(runs)).values():
+        for world, there in worlds.items():
+            found = {name: measure_of(world, there, name) for name in ("epsilon", "mean_error")}
+            known[world] = {name: value for name, value in found.items() if value is not None}
+    return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
+
+
+def by_task(worlds: dict[World, list[RunResult]]) -> dict[str, dict[World, list[RunResult]]]:
+    """The worlds of each task and scale that has enough of them."""
+    found: dict[tuple[str, str], dict[World, list[RunResult]]] = {}
+    for world, runs in worlds.items():
+        found.setdefault((world.task, str(world.scale)), {})[world] = runs
+    return {
+        f"{task} ({scale})": inside
+        for (task, scale), inside in found.items()
+        if len(inside) >= LEAST_WORLDS and task in NAMES and task != TRADING
+    }
+
+
+@cache
+def audited(task: str, variant: str | None) -> Audited | None:
+    """What the audit measures on the state of a world, a step being two environment steps on
+    control tasks; None for tasks that are not nearsym's, or cannot be simulated here.
+
+    >>> audited("craft", None)
+    Audited(epsilon=0.0, mean_error=0.0)
+    """
+    if task not in NAMES or task == TRADING:
+        return None
+    from nearsym.audits.any_environment import audit  # here: slow to import
+    from nearsym.audits.environment import EnvironmentAudit
+    from nearsym.tasks.registry import make
+
+    try:
+        found = audit(make(task, variant=variant, obs="state"), samples=PAIRS)
+    except (MissingExtraError, UsageError):
+        return None
+    assert isinstance(found, EnvironmentAudit)  # nearsym's tasks can be set to any state
+    errors = [element.eps_p_relative.mean for element in found.elements]
+    return Audited(found.smallest_epsilon, max(errors))
