@@ -16,11 +16,15 @@ import pytest
 
 from nearsym.audits.pendulum import MirrorPendulum
 from nearsym.errors import UsageError
+from nearsym.runs.build import resolve_precision
+from nearsym.runs.config import PRECISIONS
 from nearsym.runs.folder import ChangedWarning
 from nearsym.studies.execute import run_study
+from nearsym.studies.kept import about
+from nearsym.studies.plan import plan
 from nearsym.studies.pool import saved_frames
 from nearsym.studies.preview import preview
-from nearsym.studies.results import read_results
+from nearsym.studies.results import RunResult, read_results
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
@@ -123,6 +127,22 @@ def test_results_of_something_else_are_not_taken(whole, study, tmp_path, of_stud
     known = [replace(run, **of_result) for run in whole.results]
     expected = preview(study(**of_study), out=tmp_path, known=known)
     assert [run.state for run in expected] == ["new"] * 4
+
+
+def test_results_of_a_machine_that_computes_in_another_precision_are_taken(study, tmp_path):
+    """Which one a run has is the processor's choice, unless a study names it."""
+    made = [
+        RunResult(**about(run.config), frames=[600], returns=[[1.0]], evaluations={"clean": [1, 1]})
+        for run in plan(study(precision=other_than_here()))
+    ]
+    for named, state in (({}, "done"), ({"precision": resolve_precision("auto", "cpu")}, "new")):
+        expected = preview(study(**named), out=tmp_path, known=made)
+        assert [run.state for run in expected] == [state] * 4
+
+
+def other_than_here():
+    (other,) = set(PRECISIONS) - {resolve_precision("auto", "cpu")}
+    return other
 
 
 def test_no_worker_outlives_a_study(whole):

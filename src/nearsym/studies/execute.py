@@ -120,7 +120,7 @@ def run_study(
             return StudyOutcome(study, folder, len(planned), only_built, {})
         atomic.make_place(place / "pool", "out")
         jobs = jobs_of(study, planned, place)
-        given = known_results(jobs, known)
+        given = known_results(study, jobs, known)
         entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
         collected = _Collected(folder, schedule, given)

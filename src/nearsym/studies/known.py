@@ -5,24 +5,38 @@ on.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from nearsym.runs.config import PRECISIONS
 from nearsym.runs.identity import digest
 from nearsym.studies.job import Job
 from nearsym.studies.results import RunResult
-from nearsym.studies.study import noises_of
+from nearsym.studies.study import Study, noises_of
 
 
-def known_results(jobs: Iterable[Job], results: Sequence[RunResult]) -> dict[str, RunResult]:
-    """For each job, by its name, a result that says all that its study asks for."""
+def known_results(
+    study: Study, jobs: Iterable[Job], results: Sequence[RunResult]
+) -> dict[str, RunResult]:
+    """For each job of a study, by its name, a result that says all that the study asks for."""
     by_key: dict[str, list[RunResult]] = {}
     for result in results:
         by_key.setdefault(result.key, []).append(result)
     found: dict[str, RunResult] = {}
     for job in jobs:
-        fitting = [one for one in by_key.get(digest(job.config), ()) if answers(one, job)]
+        same = [one for key in _keys(study, job) for one in by_key.get(key, ())]
+        fitting = [one for one in same if answers(one, job)]
         if fitting:
             found[job.name] = fitting[0]
     return found
+
+
+def _keys(study: Study, job: Job) -> list[str]:
+    """The key of a job, then those that it has on other machines: unless a study names the
+    precision, it is the processor that decides on it."""
+    own = job.config.precision
+    others = [p for p in PRECISIONS if p != own]
+    named = any("precision" in grid.axes for grid in study.grids)
+    return [digest(replace(job.config, precision=p)) for p in (own, *(() if named else others))]
 
 
 def answers(result: RunResult, job: Job) -> bool:

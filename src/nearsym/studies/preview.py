@@ -50,7 +50,7 @@ def preview(
     planned = plan(study, device_here=device_here)
     rates = measured_rates(place / "pool")
     jobs = jobs_of(study, planned, place) if study.trains else []
-    given = known_results(jobs, known)
+    given = known_results(study, jobs, known)
     return [_expected(job, rates, given) for job in jobs]
 
 
