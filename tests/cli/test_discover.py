@@ -14,8 +14,32 @@ def test_a_declaration_is_found_and_written(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["group"] == "D1"
     assert found["elements"][0]["exact"]
-    assert out.read_text() == found["declaration"]
+    assert found["declaration"] in out.read_text()
     assert "dihedral(1)" in found["declaration"]
+
+
+@pytest.mark.parametrize("env", ["Pendulum-v1", "own_pendulum:make", "InvertedPendulum-v5"])
+def test_what_was_written_can_be_audited_and_trained(env, tmp_path, monkeypatch, capsys):
+    (tmp_path / "own_pendulum.py").write_text(
+        "import gymnasium\n\n\ndef make():\n    return gymnasium.make('Pendulum-v1')\n"
+    )
+    name = f"found_{env[:5]}"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run(["discover", env, "--samples", "100", "--out", f"{name}.py"]) == 0
+    assert f"Next: nearsym audit {name}:make_env" in capsys.readouterr().out
+    assert run(["audit", f"{name}:make_env", "--samples", "100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] in ("exact", "approximate")
+    short = ["--preset", "smoke", "--frames", "600", "--out", "run", "--json"]
+    assert run(["train", f"{name}:make_env", "--model", "exact", *short]) == 0
+
+
+def test_tasks_of_nearsym_need_no_factory(tmp_path, capsys):
+    out = tmp_path / "symmetry.py"
+    assert run(["discover", "craft", "--samples", "100", "--out", str(out), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["factory"] is None
+    assert out.read_text() == found["declaration"]
 
 
 def test_people_get_a_table_and_the_source(capsys):
@@ -38,6 +62,7 @@ def test_recorded_transitions(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["Pendulum-v1", "--out", "symmetry.txt"], "--out is a Python file, such as symmetry.py"),
+        (["mine:make", "--out", "mine.py"], "--out mine.py would replace the module of mine:make"),
         (["nothing.csv", "--variant", "wear"], "--variant belongs to environments"),
         (["nothing.csv"], "There is no file nothing.csv"),
         (["CartPole-v1"], "needs vectors for actions"),

@@ -3,10 +3,14 @@
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearsym.cli.options import Positional
 from nearsym.errors import UsageError
+
+if TYPE_CHECKING:
+    from nearsym.discovery.result import Discovery
+    from nearsym.tasks.task import Task
 
 RECORDED = (".csv", ".npz")
 
@@ -29,7 +33,7 @@ class Discover:
     seed: int = 0
     """the same seed gives the same result"""
     out: str | None = None
-    """write the declaration to this Python file"""
+    """write the declaration to this Python file, with a factory make_env for audit and train"""
 
 
 def run(args: Discover) -> dict[str, Any]:
@@ -39,15 +43,26 @@ def run(args: Discover) -> dict[str, Any]:
     _check_out(args)
     from nearsym.discovery.search import discover
     from nearsym.tasks.registry import find_task
-    from nearsym.training import atomic
 
     task = find_task(args.env, **({} if args.variant is None else {"variant": args.variant}))
     with closing(task.make_for_audit()) as env:
         found = discover(env, samples=args.samples, seed=args.seed, progress=True)
-    if args.out is not None:
-        atomic.replace(Path(args.out), found.declaration.encode())
     about = {"env": args.env, "variant": args.variant, "seed": args.seed, "out": args.out}
+    about["factory"] = None if args.out is None else _write(found, task, Path(args.out))
     return about | found.as_json() | {"table": repr(found)}
+
+
+def _write(found: "Discovery", task: "Task", out: Path) -> str | None:
+    """Write the declaration; for an environment that is not nearsym's with a factory, which is
+    returned as module:factory."""
+    from nearsym.discovery.declaration import with_factory
+    from nearsym.tasks.custom import CustomTask
+    from nearsym.training import atomic
+
+    own = isinstance(task, CustomTask) and bool(found.elements)
+    source = with_factory(found.declaration, task.name) if own else found.declaration
+    atomic.replace(out, source.encode())
+    return f"{out.stem}:make_env" if own else None
 
 
 def show(result: dict[str, Any]) -> None:
@@ -57,6 +72,8 @@ def show(result: dict[str, Any]) -> None:
         return
     if result["out"] is not None:
         print(f"Wrote {result['out']}.")
+        if result["factory"] is not None:
+            print(f"Next: nearsym audit {result['factory']}, nearsym train {result['factory']}")
     elif result["elements"]:
         print(f"\n{result['declaration']}")
 
@@ -77,6 +94,8 @@ def _check_out(args: Discover) -> None:
         return
     if Path(args.out).suffix != ".py":
         raise UsageError(f"`out` is a Python file, such as symmetry.py, got {args.out}.")
+    if args.env.partition(":")[0] == Path(args.out).stem:
+        raise UsageError(f"`out` {args.out} would replace the module of {args.env}. Name another.")
     if not Path(args.out).absolute().parent.is_dir():
         raise UsageError(f"`out` {args.out}: there is no such folder.")
     from nearsym.training.untrusted import refuse_special

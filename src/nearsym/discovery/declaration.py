@@ -46,6 +46,12 @@ def transform(g, state):
         moved[key].reshape(-1)[i] = value
     return moved
 '''
+_FACTORY = '''
+
+def make_env():
+    """The environment with this symmetry, for nearsym audit and nearsym train."""
+    return nearsym.Declared({env}, symmetry{transform})
+'''
 
 
 def python_source(
@@ -67,6 +73,17 @@ def python_source(
     turns = "\n".join(f"    {list(e.move.turns)}," for e in elements)
     places = [(key, int(i)) for key, i in entries.places]
     return text + _MOVES.format(places=places, moves=moves, turns=turns)
+
+
+def with_factory(source: str, env: str) -> str:
+    """The module, with a function `make_env` that makes the environment of a Gymnasium id or
+    module:factory and declares what was found for it."""
+    module, is_factory, function = env.partition(":")
+    imports = [module if is_factory else "gymnasium", "nearsym"]
+    made = f"{module}.{function}()" if is_factory else f'gymnasium.make("{env}")'
+    transform = ", transform" if "def transform(" in source else ""
+    head = "".join(f"import {name}\n" for name in imports)
+    return head + source + _FACTORY.format(env=made, transform=transform)
 
 
 def _maker(group: FiniteGroup) -> str:
