@@ -1,4 +1,5 @@
-"""Fill the tables and figures of docs/evidence.md and docs/trading.md from docs/results/*.jsonl.
+"""Fill the tables and figures of docs/evidence.md and docs/trading.md from docs/results/*.jsonl,
+and draw the README's figure.
 
     python scripts/evidence.py                              what the pages show, from what is there
     python scripts/evidence.py keep NAME results.jsonl      first put results of a study there,
@@ -49,6 +50,8 @@ FIGURES = {
     "pixels-weights": ("weights", "pixels"),
 }
 """Pictures docs/images/evidence-NAME.png: which charts, and of which runs."""
+SHOWN = ("none", "exact", "approx")
+"""Models of the figure in the README."""
 OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
@@ -84,7 +87,7 @@ def left_to_run(results: list[RunResult]) -> Table:
     for study in (study for study in map(builtin_study, STUDIES) if study.trains):
         planned = plan(replace(study, trains=False))  # no networks have to be built for that
         jobs = jobs_of(study, planned, Path())
-        given = known_results(jobs, results)
+        given = known_results(study, jobs, results)
         for job in (job for job in jobs if job.name not in given and job.place not in listed):
             task = job.config.task
             kind = study.name, task.name, getattr(task, "obs", None) or ""
@@ -139,6 +142,13 @@ def keep(name: str, source: Path) -> None:
             save(charts, f"{name}-{kind.removeprefix(OF_TRADING)}")
 
 
+def worth(results: list[RunResult]) -> list[Chart]:
+    """The README's figure: the craft over its angles, and regret over all worlds."""
+    shown = [run for run in results if run.model in SHOWN]
+    returns, *_ = charts_of(chosen(shown, "craft"), ["sweeps"])
+    return [returns, *charts_of(chosen(shown, "vectors"), ["regret"])]
+
+
 def save(charts: list[Chart], name: str) -> None:
     """Draw charts as a picture of the docs."""
     draw_charts(charts).savefig(DOCS / "images" / f"{name}.png", dpi=150)
@@ -177,6 +187,7 @@ def main(words: list[str]) -> None:
     results = of_page(PAGE, results)
     for name, (kind, which) in FIGURES.items():
         save(charts_of(chosen(results, which), [kind]), f"evidence-{name}")
+    save(worth(results), "worth")
 
 
 if __name__ == "__main__":

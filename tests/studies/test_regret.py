@@ -269,6 +269,6 @@ def test_sweeps_do_not_mix_scales():
 def test_epsilon_grows_with_the_tilt(monkeypatch):
     monkeypatch.setattr(audited, "PAIRS", 100)
     (found,) = sweeps(tilted())
-    measured = list(found.epsilons().values())
+    measured = list(found.measured("epsilon").values())
     assert measured[0] == 0
     assert 0 < measured[1] < measured[2]

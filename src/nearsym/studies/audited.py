@@ -16,6 +16,8 @@ LEAST_WORLDS = 3
 """Fewer worlds of a task make no trend."""
 Quantity = Literal["epsilon", "mean_error"]
 """The names under which the details of a result have them, too."""
+MEASURES: dict[Quantity, str] = {"epsilon": "ε", "mean_error": "mean error"}
+"""What people call them."""
 
 
 class Audited(NamedTuple):

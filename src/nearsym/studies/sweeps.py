@@ -1,9 +1,9 @@
-"""Strength sweeps: one variant of one task at several strengths, and the audit's ε at each."""
+"""Strength sweeps: one variant of one task at several strengths, and what the audit says."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nearsym.studies.audited import measure_of
+from nearsym.studies.audited import Quantity, measure_of
 from nearsym.studies.regret import Regret, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
@@ -31,9 +31,9 @@ class Sweep(NamedTuple):
         """The regret of each model, the worlds in the order of their strengths."""
         return regret_of([run for runs in self.runs.values() for run in runs], score)
 
-    def epsilons(self) -> dict[float, float | None]:
+    def measured(self, quantity: Quantity) -> dict[float, float | None]:
         """What the audit measures at each strength."""
-        return {s: measure_of(self.worlds[s], self.runs[s], "epsilon") for s in self.worlds}
+        return {s: measure_of(self.worlds[s], self.runs[s], quantity) for s in self.worlds}
 
 
 def sweeps(results: Iterable[RunResult]) -> list[Sweep]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nearsym.studies.audited import MEASURES
 from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.regret import Regret, model_sets, regret_of
 from nearsym.studies.results import RunResult
@@ -19,7 +20,7 @@ def maps(results: list[RunResult]) -> list[Chart]:
 
 
 def _maps(sweep: Sweep) -> list[Chart]:
-    made = [_returns(sweep), _regrets(sweep), _epsilons(sweep)]
+    made = [_returns(sweep), _regrets(sweep), _audits(sweep)]
     return [chart for chart in made if chart is not None]
 
 
@@ -48,12 +49,16 @@ def _regrets(sweep: Sweep) -> Chart | None:
     return _chart(sweep, "regret", "regret, normalised", lines, every)
 
 
-def _epsilons(sweep: Sweep) -> Chart | None:
-    known = {s: epsilon for s, epsilon in sweep.epsilons().items() if epsilon is not None}
-    if not known:
-        return None
-    line = Line("ε", tuple(known), tuple(known.values()))
-    return _chart(sweep, "epsilon", "the audit's ε, in mean steps", [line], [])
+def _audits(sweep: Sweep) -> Chart | None:
+    lines: list[Line] = []
+    for quantity, name in MEASURES.items():
+        values = sweep.measured(quantity)
+        known = {strength: value for strength, value in values.items() if value is not None}
+        if known:
+            lines.append(Line(name, tuple(known), tuple(known.values())))
+    return (
+        _chart(sweep, "audit", "what the audit says, in mean steps", lines, []) if lines else None
+    )
 
 
 def _chart(

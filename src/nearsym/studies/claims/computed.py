@@ -117,21 +117,21 @@ COMPUTED = [
         "C1",
         "Relaxed weights that start equal stay equal when the data are exactly symmetric.",
         "A relaxed network trained on batches that are closed under the group: spread of its "
-        f"weights at most {EQUAL:g}. The drift on sampled batches is told.",
+        f"weights at most {EQUAL:g}. The drift on sampled batches is reported.",
         "Text, after Proposition 3.1 of Wang et al. 2024.",
         weights_stay_equal,
     ),
     Computed(
         "C25",
-        "Theorem 1: |Q*(s, a) − Q*(gs, ga)| ≤ α = (ε_R + γ ρ(V*) ε_P) / (1 − γ).",
+        "Theorem 1, with ρ corrected: |Q*(s, a) − Q*(gs, ga)| ≤ α = (ε_R + γ ρ(V*) ε_P) / (1 − γ).",
         "The bound holds with ρ = ½ (max V* − min V*) on random MDPs. The value that the text "
-        "prints for total variation, |R_max − R_min|, is tried on a counterexample and told.",
+        "prints for total variation, |R_max − R_min|, is tried on a counterexample and reported.",
         "Theorem 1; the text gives ρ = |R_max − R_min| for total variation.",
         theorem_1,
     ),
     Computed(
         "C26",
-        "The finite-horizon recursion bounds the gaps of Q_t and V_t.",
+        "The finite-horizon recursion, with its start corrected, bounds the gaps of Q_t and V_t.",
         "It holds from α_T = 0 on random MDPs with transitions that depend on time; the paper's "
         "start, α_{T+1} = 0 with V_T = 0, counts ε_R once too often.",
         "Appendix B.",

@@ -158,7 +158,7 @@ def _rows() -> list[Claim]:
     return [
         Claim(
             f"C{9 + i}",
-            f"{task} {variant or 'original'}: the best is "
+            f"{task} {variant or 'original'}: no model ends more than 5 % above the paper's best, "
             f"{' and '.join(best_models(TABLE_1[task, variant].clean))}.",
             "final",
             "No other model ends more than 5 % above the best one of the paper's row: the 95 % "
@@ -271,8 +271,8 @@ CLAIMS = [
         "Equivariant models take longer in wall-clock.",
         "wall-clock",
         "Seconds of training per frame (of processor time on a CPU): exact and approx above none "
-        "in every control world that was run. The time to nine tenths of the best return is told "
-        "beside it.",
+        "in every control world that was run. The time to nine tenths of the best return is "
+        "reported beside it.",
         "Appendix, training details; no numbers.",
         _wall_clock,
         family="wall-clock",

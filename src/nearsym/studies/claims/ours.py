@@ -43,7 +43,7 @@ def _smallest_worst(e: Evidence) -> None:
 def _epsilon_predicts(e: Evidence) -> None:
     every = [run for runs in e.worlds.values() for run in runs]
     for sweep in sweeps(every):
-        epsilons = sweep.epsilons()
+        epsilons = sweep.measured("epsilon")
         taus = _taus(epsilons, sweep.runs)
         e.ask_of(sweep.title, "Kendall's τ of ε with exact − none", taus, -math.inf, 0.0)
         e.more[sweep.title] = {"strengths": list(epsilons), "ε": list(epsilons.values())}
@@ -200,7 +200,7 @@ CLAIMS = [
         "regret",
         "Cartpole, the four worlds of the paper and reflect_action at three more strengths, seed "
         "by seed: Kendall's τ of the mean error over all samples with return(exact) − return(none) "
-        "lies below 0. The other tasks, on which this was seen first, are told beside it.",
+        "lies below 0. The other tasks, on which this was seen first, are reported beside it.",
         "Ours.",
         _mean_error_predicts,
         family="regret",

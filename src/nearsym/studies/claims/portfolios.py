@@ -85,7 +85,7 @@ CLAIMS = [
         "Trading: approx ST and approx T end above all other models.",
         "trading",
         "Final value of the sampled policy in the test part: approx ST and approx T each above "
-        "none, exact T and exact ST, paired by seed. Portfolios that learn nothing are told "
+        "none, exact T and exact ST, paired by seed. Portfolios that learn nothing are reported "
         "beside it.",
         _PAPER,
         _approx_first,

@@ -121,13 +121,12 @@ CLAIMS = [
     ),
     Claim(
         "C23",
-        "Trading: of the relaxed weights over time that of the last day is highest; those of the "
-        "scales are alike, with more variance at larger scales.",
+        "Trading: of the relaxed weights over time that of the last day is highest.",
         "trading",
         "Encoder's first layer at the end, approx T and approx ST: the weight of the last day "
         "lies above the highest of the others. Ranks, and the scales' means and standard "
-        "deviations over runs, are told.",
-        "Figure 7; no numbers.",
+        "deviations over runs, are reported.",
+        "Figure 7; no numbers. It adds that scales are alike, with more variance at larger ones.",
         _last_day,
         family="trading",
         needs="trading × approx T, approx ST × 5 seeds (10 runs)",

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from nearsym.studies.audited import MEASURES
 from nearsym.studies.regret import Regret, model_sets, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import area, at_end, by_seed
@@ -24,8 +25,8 @@ _SCORES = {
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
     "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
-    "on half of the seeds and measured on the other half; a bare 0 is a model that every half "
-    "calls best. Where a few seeds fail, the worst is noisy and may even lie below the mean. In "
+    "on half of the seeds and measured on the other half; a 0 without an interval was best in "
+    "every split. Where a few seeds fail, the worst is noisy and may even lie below the mean. In "
     "the mean over worlds every task counts the same."
 )
 
@@ -83,13 +84,14 @@ def aggregates(results: list[RunResult]) -> list[Table]:
 
 
 def strengths(results: list[RunResult]) -> list[Table]:
-    """Return and regret over the strength of each variant, with the audit's ε beside it."""
+    """Return and regret over the strength of each variant, and what the audit says beside it."""
     found: dict[str, list[dict[str, Cell]]] = {}
     for sweep in sweeps(results):
         found.setdefault(f"{sweep.task} {sweep.variant}", []).extend(_map(sweep))
     about = (
-        "{}: return at the end and regret by strength; ε is the smallest with which the audit "
-        "finds the whole group kept, in mean steps."
+        "{}: return at the end and regret by strength. The audit's ε is the smallest tolerance at "
+        "which it accepts every group element; its mean error is that over all samples, of the "
+        "element that fails most. Both are in mean steps."
     )
     return [
         table
@@ -99,11 +101,12 @@ def strengths(results: list[RunResult]) -> list[Table]:
 
 
 def _map(sweep: Sweep) -> list[dict[str, Cell]]:
-    found, epsilons = sweep.regret(), sweep.epsilons()
+    found = sweep.regret()
+    audits = {name: sweep.measured(quantity) for quantity, name in MEASURES.items()}
     rows: list[dict[str, Cell]] = []
     for strength, runs in sweep.runs.items():
         row: dict[str, Cell] = {"scale": str(sweep.scale), "strength": strength}
-        row["ε"] = epsilons[strength]
+        row |= {name: values[strength] for name, values in audits.items()}
         for model, some in by_arm(runs).items():
             row[model] = mean_over_seeds(by_seed(some, at_end))
         world = sweep.worlds[strength]

@@ -13,7 +13,7 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
             "claim": each.claim.id,
             "verdict": each.verdict,
             "scale": each.scale,
-            "seeds": each.seeds,
+            "fewest seeds": each.seeds,
             "statement": each.claim.statement,
             "numbers": numbers(each),
             "paper": each.claim.paper,
@@ -22,10 +22,10 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
     ]
     about = (
         "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed "
-        "(N1: a jackknife over seeds); "
-        "p, by Holm's correction over the claims of a family, has to be below 0.05."
+        "(N1: a jackknife over seeds). Yes: the interval of a comparison meets the criterion by "
+        "itself; a verdict also needs p below 0.05 after Holm's correction over its family."
     )
-    columns = ("claim", "verdict", "scale", "seeds", "statement", "numbers", "paper")
+    columns = ("claim", "verdict", "scale", "fewest seeds", "statement", "numbers", "paper")
     return Table("claims", about, columns, tuple(rows))
 
 
