@@ -177,9 +177,13 @@ def _short(value: Any, digits: int = DIGITS) -> Any:
 
 
 def main(words: list[str]) -> None:
-    if words:
-        _, name, source = words
-        keep(name, Path(source))
+    match words:
+        case []:
+            pass
+        case ["keep", name, source]:
+            keep(name, Path(source))
+        case _:
+            sys.exit(__doc__)
     results = kept_results()
     for page in (PAGE, TRADES):
         mine = of_page(page, results)

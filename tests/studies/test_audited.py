@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nearsym.studies import audited as module
-from nearsym.studies.audited import audited, by_task, measure_of, with_audits
+from nearsym.studies.audited import audited, measure_of, with_audits, worlds_by_task
 from nearsym.studies.selection import by_world
 from study_results import runs, tilted
 
@@ -54,7 +54,7 @@ def test_no_audit_of_single_worlds_and_foreign_tasks():
 
 
 def test_worlds_of_a_task_do_not_mix_scales():
-    names = by_task(by_world(tilted() + tilted(obs="pixels")))
+    names = worlds_by_task(by_world(tilted() + tilted(obs="pixels")))
     assert len(names) == 2
     assert all(name.startswith("craft (laptop, ") for name in names)
 

@@ -1,5 +1,7 @@
 """Every cell is checked before the first run starts."""
 
+from importlib import import_module
+
 import gymnasium
 import pytest
 
@@ -85,6 +87,16 @@ def test_runs_that_come_to_the_same_are_one():
     assert len(runs) == 5
     assert all(run.key == digest(run.config) for run in runs)
     assert len({run.key for run in runs}) == 5
+
+
+def test_two_environments_of_one_name_are_refused(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("rob_a", "rob_b"):
+        source = "import gymnasium\n\n\ndef make():\n    return gymnasium.make('Pendulum-v1')\n"
+        (tmp_path / f"{name}.py").write_text(source)
+    factories = [import_module(name).make for name in ("rob_a", "rob_b")]
+    with pytest.raises(UsageError, match="of rob_a:make and rob_b:make"):
+        planned(smoke(task=factories))
 
 
 def test_of_one_run_at_several_lengths_the_shortest_comes_first():

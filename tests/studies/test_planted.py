@@ -1,5 +1,7 @@
 """The study of planted signals: what is found of them, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,15 @@ def test_the_table_and_the_chart_have_a_place_for_every_market_and_model():
     assert [line.name for line in chart.lines] == ["approx T", "none"]
     assert chart.lines[0].x == (0.1, 0.3)
     assert chart.lines[0].y == pytest.approx((np.log(1.5) / np.log(1.6), np.log(3) / np.log(4)))
+
+
+def test_scales_do_not_mix():
+    large = [traded("none", seed, 2.0) for seed in range(3)]
+    small = [replace(traded("none", seed, 9.0), preset="smoke") for seed in range(3, 6)]
+    table, *_ = planted_table([*large, *small])
+    shares = {row["scale"]: row["found, sampled"]["value"] for row in table.as_json()}
+    assert shares["laptop, sac"] == pytest.approx(0.5)
+    assert shares["smoke, sac"] > 1
 
 
 def test_planted_markets_do_not_mix_with_real_ones():

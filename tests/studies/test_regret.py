@@ -272,3 +272,17 @@ def test_epsilon_grows_with_the_tilt(monkeypatch):
     measured = list(found.measured("epsilon").values())
     assert measured[0] == 0
     assert 0 < measured[1] < measured[2]
+
+
+def test_a_world_with_other_models_takes_nothing_from_the_rest():
+    three = {"none": 1, "exact": 2, "approx": 3}
+    other = runs({"approx": 1, "augment": 2}, task="craft")
+    found = model_sets([*runs(three, variant="gravity"), *runs(three), *other])
+    assert found == [("none", "exact", "approx")]
+
+
+def test_runs_that_were_only_counted_are_left_out():
+    trained = [*tilted(), *runs({"none": 1, "exact": 2})]
+    counted = [made("none", 77, task=t, frames=[], curve=[]) for t in ("craft", "reacher-hard")]
+    assert regret_of([*trained, *counted]).worlds == regret_of(trained).worlds
+    assert sweeps([*trained, *counted]) == sweeps(trained)

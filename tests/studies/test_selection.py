@@ -49,6 +49,37 @@ def test_variants_have_one_name(task, variant, usual):
     assert usual_variant(task, variant) == usual
 
 
+def test_of_equal_runs_the_one_that_tells_most_is_kept_whatever_the_order():
+    bare, played = made(), made(evaluations={"clean": [1.0, 2.0]})
+    assert unique([bare, played]) == unique([played, bare]) == [played]
+
+
+def test_a_seed_counts_once_whatever_it_was_computed_in():
+    """Precision, threads and device make another key, and the same run."""
+    twice = [*runs({"none": 1}, seeds=2), *runs({"none": 1}, seeds=2)]
+    assert [run.seed for run in unique(twice)] == [0, 1]
+    assert unique(twice) == unique(reversed(twice))
+    assert len(unique([made(), made(preset="paper"), made(agent="drqv2")])) == 3
+
+
+def test_prices_are_the_same_wherever_their_file_lies():
+    places = enumerate(("dow.csv", "/a/dow.csv"))
+    some = [made(seed=seed, settings={"task.data": place}) for seed, place in places]
+    assert by_arm(some) == {"approx": some}
+
+
+def test_equal_but_for_one_setting():
+    taus = [made(seed=s, settings={"algorithm.target_tau": t}) for s in (0, 1) for t in (0.1, 0.2)]
+    other = made(seed=2, settings={"algorithm.target_tau": 0.1, "network.hidden": 9})
+    assert plain([*taus, other], but="target_tau") == taus
+
+
+def test_nothing_is_left_of_a_run_that_was_first_evaluated_later():
+    early, late = made(frames=[100, 200], curve=[1, 2]), made(frames=[300], curve=[9], seconds=3.0)
+    assert cut([early, late])[1].frames == []
+    assert by_seed(cut([early, late])[1:], at_end) == {}
+
+
 def test_strengths():
     assert variant_of("craft", "tilt=30") == Variant("tilt", 30.0)
     assert variant_of("ball_in_cup-catch", "reflect_action") == Variant("reflect_action", 1.0)
@@ -74,9 +105,9 @@ def test_worlds_know_one_variant_by_several_names():
 
 
 def test_worlds_in_order():
-    found = by_world([made(variant=f"wear={w}") for w in (3, 2, 2, 0.7)] + [made()])
+    found = by_world([made(variant=f"wear={w}") for w in (3, 2, 0.7)] + [made(), made(seed=1)])
     assert [world.variant for world in found] == [None, "wear=0.7", "wear=2", "wear=3"]
-    assert [len(runs) for runs in found.values()] == [1, 1, 2, 1]
+    assert [len(runs) for runs in found.values()] == [2, 1, 1, 1]
 
 
 def test_a_run_that_is_cut():
@@ -91,7 +122,7 @@ def test_each_run_counts_once():
     first, longer = made(curve=[1, 2], key="a"), made(curve=[1, 2, 3], key="a")
     assert unique([first, longer, first]) == [longer]
     assert unique([made(seed=1), made(seed=0)])[0].seed == 0
-    assert len(unique([first, made(curve=[1, 2], key="b")])) == 2
+    assert len(unique([first, made(curve=[1, 2], settings={"network.hidden": 9})])) == 2
 
 
 def test_arms_are_named_by_what_differs():

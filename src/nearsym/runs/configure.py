@@ -132,8 +132,12 @@ def check_network(config: RunConfig, given: Collection[str], traits: Traits) -> 
 
 
 def _precision(precision: str, config: RunConfig, device: str) -> str:
-    """float32 where rounding would lose something, and where the paper's settings are asked for,
-    unless somebody says otherwise."""
-    if precision == "auto" and (config.task.rounds_away or config.preset == "paper"):
+    if precision == "auto" and not processor_decides(config):
         return "fp32"
     return resolve_precision(precision, device)
+
+
+def processor_decides(config: RunConfig) -> bool:
+    """Whether `auto` leaves the precision to the hardware: not where rounding would lose something,
+    nor where the paper's settings are asked for."""
+    return not config.task.rounds_away and config.preset != "paper"

@@ -46,15 +46,17 @@ def with_audits(results: Iterable[RunResult]) -> list[RunResult]:
     details: an audit takes seconds, and a file of results is read often."""
     runs = unique(results)
     known: dict[World, dict[str, float]] = {}
-    for worlds in by_task(by_world(runs)).values():
+    for worlds in worlds_by_task(by_world(runs)).values():
         for world, there in worlds.items():
             found = {name: measure_of(world, there, name) for name in ("epsilon", "mean_error")}
             known[world] = {name: value for name, value in found.items() if value is not None}
     return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
 
 
-def by_task(worlds: dict[World, list[RunResult]]) -> dict[str, dict[World, list[RunResult]]]:
-    """The worlds of each task and scale that has enough of them."""
+def worlds_by_task(
+    worlds: dict[World, list[RunResult]],
+) -> dict[str, dict[World, list[RunResult]]]:
+    """The worlds of each task of nearsym and scale, where there are enough to see a trend."""
     found: dict[tuple[str, str], dict[World, list[RunResult]]] = {}
     for world, runs in worlds.items():
         found.setdefault((world.task, str(world.scale)), {})[world] = runs

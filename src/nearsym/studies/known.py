@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from nearsym.runs.config import PRECISIONS
+from nearsym.runs.configure import processor_decides
 from nearsym.runs.identity import digest
 from nearsym.studies.job import Job
 from nearsym.studies.results import RunResult
@@ -33,10 +34,10 @@ def known_results(
 def _keys(study: Study, job: Job) -> list[str]:
     """The key of a job, then those that it has on other machines: unless a study names the
     precision, it is the processor that decides on it."""
-    own = job.config.precision
-    others = [p for p in PRECISIONS if p != own]
     named = any("precision" in grid.axes for grid in study.grids)
-    return [digest(replace(job.config, precision=p)) for p in (own, *(() if named else others))]
+    free = processor_decides(job.config) and not named
+    others = [p for p in PRECISIONS if free and p != job.config.precision]
+    return [digest(replace(job.config, precision=p)) for p in (job.config.precision, *others)]
 
 
 def answers(result: RunResult, job: Job) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -54,7 +55,9 @@ def plan(study: Study, *, device_here: bool = True) -> list[Planned]:
                 _check(run.config, seen, device_here)
     finally:
         tasks.close()
-    return _each_once(runs)
+    wanted = _each_once(runs)
+    _check_names(wanted)
+    return wanted
 
 
 def built(config: RunConfig) -> Built:
@@ -144,6 +147,17 @@ def _kind_of_networks(config: RunConfig) -> str:
     for name in ("variant", "noise"):
         plain["task"].pop(name, None)
     return json.dumps([plain["task"], plain["agent"], plain["network"]], sort_keys=True)
+
+
+def _check_names(runs: list[Planned]) -> None:
+    """Runs are told apart by their names."""
+    counts = Counter(run.name for run in runs)
+    for name in (name for name, count in counts.items() if count > 1):
+        tasks = sorted({run.config.task.name for run in runs if run.name == name})
+        raise UsageError(
+            f"Two different runs of this study are called [{name}], of {' and '.join(tasks)}. Give "
+            "their classes or functions different names."
+        )
 
 
 def _each_once(runs: list[Planned]) -> list[Planned]:

@@ -5,7 +5,7 @@ trades in markets whose signal is known (`tasks/trading/planted.py`), with setti
 seen: nothing drifts, orders are weights, trading is free, and a day's reward is all that counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,15 @@ from nearsym.studies.claims.portfolios import figure_of
 from nearsym.studies.luck import beyond, chance
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, by_seed
-from nearsym.studies.selection import TRADING, by_arm, by_scale, is_planted, unique, variant_of
+from nearsym.studies.selection import (
+    TRADING,
+    Variant,
+    by_arm,
+    by_scale,
+    is_planted,
+    unique,
+    variant_of,
+)
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.studies.tables.table import Cell, Table, tabled
@@ -103,10 +111,10 @@ def planted_table(results: list[RunResult]) -> list[Table]:
     """For every signal and strength what each model finds, and how probable that is by chance; and
     the differences of models."""
     rows: list[dict[str, Cell]] = []
-    for (signal, strength), runs in _markets(results).items():
+    for scale, signal, strength, runs in _markets(results):
         for arm, some in by_arm(runs).items():
             rows.append(
-                {"signal": signal, "strength": f"{strength:g}", "model": arm}
+                {"scale": scale, "signal": signal, "strength": f"{strength:g}", "model": arm}
                 | (_shares(some) if strength else {})
                 | _chances(some)
             )
@@ -120,12 +128,12 @@ def planted_table(results: list[RunResult]) -> list[Table]:
 def _compared(results: list[RunResult]) -> list[Table]:
     """How much more one model finds than another, paired by seed."""
     rows: list[dict[str, Cell]] = [
-        {"signal": signal, "strength": f"{strength:g}", "models": f"{a} − {b}"}
+        {"scale": scale, "signal": signal, "strength": f"{strength:g}", "models": f"{a} − {b}"}
         | {
             name: mean_over_seeds(differences(by_seed(arms[a], score), by_seed(arms[b], score)))
             for name, score in _SCORES.items()
         }
-        for (signal, strength), runs in _markets(results).items()
+        for scale, signal, strength, runs in _markets(results)
         if strength
         for arms in [by_arm(runs)]
         for a, b in combinations(reversed(arms), 2)
@@ -140,8 +148,8 @@ def planted_charts(results: list[RunResult]) -> list[Chart]:
     charts = []
     for scale, mine in by_scale(_of_planted(results)).items():
         for signal in STRENGTHS:
-            found = {key: runs for key, runs in _markets(mine).items() if key[0] == signal}
-            lines, points = _lines({s: runs for (_, s), runs in found.items() if s > 0})
+            found = {s: runs for _, name, s, runs in _markets(mine) if name == signal and s > 0}
+            lines, points = _lines(found)
             if lines:
                 charts.append(
                     Chart(
@@ -174,12 +182,14 @@ def _of_planted(results: list[RunResult]) -> list[RunResult]:
     return [run for run in unique(results) if is_planted(run) and run.details.get("metrics")]
 
 
-def _markets(results: list[RunResult]) -> dict[tuple[str, float], list[RunResult]]:
-    """Runs by signal and strength, strong ones first."""
-    found: dict[tuple[str, float], list[RunResult]] = {}
-    for run in _of_planted(results):
-        found.setdefault(variant_of(run.task, run.variant), []).append(run)
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])))
+def _markets(results: list[RunResult]) -> Iterator[tuple[str, str, float, list[RunResult]]]:
+    """Runs by scale, signal and strength, strong ones first."""
+    for scale, runs in by_scale(_of_planted(results)).items():
+        found: dict[Variant, list[RunResult]] = {}
+        for run in runs:
+            found.setdefault(variant_of(run.task, run.variant), []).append(run)
+        for (signal, strength), some in sorted(found.items(), key=lambda i: (i[0][0], -i[0][1])):
+            yield str(scale), signal, strength, some
 
 
 _SCORES: dict[str, Score] = {

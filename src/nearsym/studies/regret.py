@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -172,7 +173,7 @@ def regret_of(
     By default the models are those that all such worlds have. Tasks on which no model learned
     anything are left out. None if there is nothing to compare.
     """
-    every = unique(results)
+    every = [run for run in unique(results) if run.frames]
     worlds = {w: plain(runs) for w, runs in by_world(every).items() if w.task != TRADING}
     named = next(iter(model_sets(every)), ()) if models is None else tuple(models)
     found: dict[World, np.ndarray] = {}
@@ -222,16 +223,20 @@ def _normalised(
 
 
 def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
-    """The models that all worlds have which can be compared at all; then, if that leaves some out
-    and two worlds have them all, every model."""
+    """The models that most worlds share, of several such sets the largest; then, if that leaves
+    some out and two worlds have them all, every model."""
     worlds = [_repeated(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
     worlds = [models for models in worlds if len(models) > 1]
     if not worlds:
         return []
-    shared, every = set.intersection(*worlds), set.union(*worlds)
+    every = set.union(*worlds)
+    sets = [set.intersection(*worlds), *(a & b for a, b in combinations(worlds, 2))]
+    several = [models for models in sets if len(models) > 1]
+    if not several:
+        return []
+    shared = max(several, key=lambda s: (sum(s <= models for models in worlds), len(s)))
     whole = [every] if every != shared and worlds.count(every) > 1 else []
-    chosen = [models for models in (shared, *whole) if len(models) > 1]
-    return [tuple(sorted(models, key=model_order)) for models in chosen]
+    return [tuple(sorted(models, key=model_order)) for models in (shared, *whole)]
 
 
 def _repeated(runs: Sequence[RunResult]) -> set[str]:

@@ -83,7 +83,9 @@ def tau_of(run: RunResult) -> float:
     """The speed of a run's target critic, as set or that of its preset."""
     task = find_task(run.task) if run.obs is None else find_task(run.task, obs=run.obs)
     usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
-    return float(settings_of(run).get("target_tau", usual))
+    return round(
+        float(settings_of(run).get("target_tau", usual)), 6
+    )  # presets multiply: 0.009000000000000001
 
 
 def first_layer(run: RunResult, part: str) -> str | None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from nearsym.errors import UsageError
@@ -118,19 +119,29 @@ def _known_variant(task: str, variant: str | None) -> Variant | None:
 
 
 def unique(results: Iterable[RunResult]) -> list[RunResult]:
-    """Every run once, in an order that does not depend on that of the files: of those with equal
-    configurations the longest."""
+    """Every seed once, in an order that does not depend on that of the files: of runs that differ
+    in their length or in the machine's precision alone the longest, then the one that tells most.
+    """
     found: dict[tuple[Any, ...], RunResult] = {}
-    for run in results:
-        name = (run.key, *run.world, run.model, run.seed)
-        if name not in found or len(found[name].frames) < len(run.frames):
-            found[name] = run
+    for run in sorted(results, key=_told, reverse=True):
+        settings = json.dumps(settings_of(run), sort_keys=True, default=str)
+        found.setdefault((world_of(run), run.model, run.seed, settings), run)
     return sorted(found.values(), key=lambda r: (*map(str, r.world), r.model, r.seed, r.key))
 
 
+def _told(run: RunResult) -> tuple[Any, ...]:
+    """How much a result has to tell; its key, so that one of two equal ones is always the same."""
+    end = run.frames[-1] if run.frames else 0
+    played = sum(len(returns) for returns in run.evaluations.values())
+    return end, len(run.frames), played, len(run.details), run.key
+
+
 def settings_of(run: RunResult) -> dict[str, Any]:
-    """The settings that matter, by the last part of their names."""
+    """The settings that matter, by the last part of their names; a file by its name, wherever it
+    lies."""
     short = {name.rpartition(".")[2]: value for name, value in run.settings.items()}
+    if isinstance(short.get("data"), str):
+        short["data"] = PurePath(short["data"]).name
     return {name: value for name, value in short.items() if name not in LENGTHS}
 
 
@@ -196,15 +207,17 @@ def by_arm(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
     return dict(sorted(found.items(), key=lambda item: (model_order(item[1][0].model), item[0])))
 
 
-def plain(runs: Sequence[RunResult]) -> list[RunResult]:
-    """Of one world, the largest set of runs with equal settings: those that models are compared by.
+def plain(runs: Sequence[RunResult], *, but: str | None = None) -> list[RunResult]:
+    """Of one world, the largest set of runs with equal settings, but for one: those that models are
+    compared by.
 
     Sweeps of a setting of one model, or of noise in training, have fewer models and seeds; of equal
     sets the one with the fewest settings is taken.
     """
     found: dict[str, list[RunResult]] = {}
     for run in runs:
-        found.setdefault(json.dumps(_comparable(run), sort_keys=True, default=str), []).append(run)
+        settings = {name: value for name, value in _comparable(run).items() if name != but}
+        found.setdefault(json.dumps(settings, sort_keys=True, default=str), []).append(run)
     return max(
         found.items(),
         key=lambda item: (len({run.model for run in item[1]}), len(item[1]), -len(item[0])),
@@ -213,17 +226,18 @@ def plain(runs: Sequence[RunResult]) -> list[RunResult]:
 
 
 def cut(runs: Sequence[RunResult]) -> list[RunResult]:
-    """The runs up to the last frame that all of them have reached."""
+    """The runs up to the last frame that all of them have reached; one that was not evaluated by
+    then has nothing left."""
     end = min((run.frames[-1] for run in runs if run.frames), default=0)
     return [_until(run, end) for run in runs]
 
 
 def _until(run: RunResult, end: int) -> RunResult:
     count = sum(frames <= end for frames in run.frames)
-    if count == len(run.frames) or count == 0:
+    if count == len(run.frames):
         return run
-    relaxed = {layer: weights[:count] for layer, weights in run.relaxed.items()}
-    seconds = run.seconds * run.frames[count - 1] / run.frames[-1]
+    relaxed = {layer: weights[:count] for layer, weights in run.relaxed.items() if count}
+    seconds = run.seconds * (run.frames[count - 1] if count else 0) / run.frames[-1]
     shorter: dict[str, Any] = {"frames": run.frames[:count], "returns": run.returns[:count]}
     return replace(run, **shorter, relaxed=relaxed, seconds=seconds)
 

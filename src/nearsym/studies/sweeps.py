@@ -38,7 +38,8 @@ class Sweep(NamedTuple):
 
 def sweeps(results: Iterable[RunResult]) -> list[Sweep]:
     """Every variant that was run at three strengths or more, with zero."""
-    worlds = {world: plain(runs) for world, runs in by_world(results).items()}
+    trained = [run for run in results if run.frames]
+    worlds = {world: plain(runs) for world, runs in by_world(trained).items()}
     found: dict[tuple[str, str, Scale], dict[float, World]] = {}
     for world in worlds:
         name, strength = variant_of(world.task, world.variant)

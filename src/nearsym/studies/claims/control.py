@@ -22,14 +22,9 @@ from nearsym.studies.scores import (
     seconds_to,
     tau_of,
 )
-from nearsym.studies.selection import settings_of
+from nearsym.studies.selection import plain, settings_of
+from nearsym.studies.worlds import ACROBOT, CARTPOLE, CUP, REACHER, TAUS
 
-ACROBOT, CARTPOLE, CUP, REACHER = (
-    "acrobot-swingup",
-    "cartpole-swingup",
-    "ball_in_cup-catch",
-    "reacher-hard",
-)
 TASKS = (ACROBOT, CARTPOLE, CUP, REACHER)
 VARIANTS = {
     ACROBOT: ("repeat_action", "gravity"),
@@ -40,7 +35,6 @@ VARIANTS = {
 """The modified worlds of the paper's appendix."""
 MARGIN = 0.05
 """What counts as equal: this share of the better one's return."""
-TAUS = (0.005, 0.009, 0.01, 0.02)
 
 
 def _sample_efficiency(e: Evidence) -> None:
@@ -93,7 +87,7 @@ def _robust(e: Evidence) -> None:
 
 
 def _trained_with_noise(e: Evidence) -> None:
-    runs = [run for run in e.runs(CUP, "gravity") if settings_of(run).get("noise", 0.0)]
+    runs = plain([run for run in e.runs(CUP, "gravity") if settings_of(run).get("noise", 0.0)])
     found = {
         model: by_seed((run for run in runs if run.model == model), _under_noise)
         for model in ("approx", "exact", "none")
@@ -110,13 +104,10 @@ def _under_noise(run: RunResult) -> float:
 def _tau(e: Evidence) -> None:
     """Over τ, for each seed, how far the highest final return lies above the lowest."""
     for task in (ACROBOT, CUP):
-        ranges = {}
+        ranges, runs = {}, plain(e.runs(task, None), but="target_tau")
         for model in ("rpp", "approx"):
             by_tau = [
-                by_seed(
-                    (r for r in e.runs(task, None) if r.model == model and tau_of(r) == tau),
-                    at_end,
-                )
+                by_seed((r for r in runs if r.model == model and tau_of(r) == tau), at_end)
                 for tau in TAUS
             ]
             seeds = set.intersection(*map(set, by_tau))
@@ -127,8 +118,9 @@ def _tau(e: Evidence) -> None:
 
 def _wall_clock(e: Evidence) -> None:
     for world in e.worlds:
-        if world.task in TASKS:
-            for model in ("exact", "approx"):
+        arms = e.arms(world.task, world.variant)
+        if world.task in TASKS and "none" in arms:
+            for model in (model for model in ("exact", "approx") if model in arms):
                 e.compare(world.task, world.variant, model, "none", seconds_per_frame)
             e.more.setdefault("seconds_to_return", {})[str(world)] = _time_to_return(e, *world[:2])
     if not e.questions:

@@ -15,6 +15,7 @@ from nearsym.studies.scores import (
     at_end,
     by_seed,
     final,
+    fresh,
     kept,
     last_third,
     seconds_per_frame,
@@ -35,7 +36,7 @@ CALLED: dict[Score, str] = {
     area: "area under the curve",
     at_end: "last three evaluations",
     last_third: "last third of the curve",
-    final: "best checkpoint, or last three evaluations where it was not tested",
+    fresh: "best checkpoint",
     kept: "share kept under noise",
     seconds_per_frame: "seconds per frame",
 }
@@ -96,6 +97,7 @@ class Evidence:
         """Ask whether a − b, paired by seed, lies in a region; by default above 0."""
         arms = self.arms(task, variant)
         one, other = arms.get(a, []), arms.get(b, [])
+        score = _of_one_kind([*one, *other]) if score is final else score
         shared = cut([*one, *other])  # up to the same frame
         values = by_seed(shared[: len(one)], score), by_seed(shared[len(one) :], score)
         where = str(self.world(task, variant))
@@ -120,11 +122,26 @@ class Evidence:
         self.questions.append(Question(where, what, found, low, high, float(spread), way))
 
     def ask_of(
-        self, where: str, what: str, values: Values, low: float = 0.0, high: float = math.inf
+        self,
+        where: str,
+        what: str,
+        values: Values,
+        low: float = 0.0,
+        high: float = math.inf,
+        *,
+        ranks: bool = False,
     ) -> None:
-        """Whether the mean of a number over seeds lies in a region."""
+        """Whether the mean of a number over seeds lies in a region. A correlation of `ranks` has
+        few values, which a few seeds share by chance."""
         if not values:
             self.missing.append(f"{where}: {what}")
             return
-        spread = float(np.ptp([*values.values()]))
+        spread = math.inf if ranks else float(np.ptp([*values.values()]))
         self.questions.append(Question(where, what, mean_over_seeds(values), low, high, spread))
+
+
+def _of_one_kind(runs: Iterable[RunResult]) -> Score:
+    """The best checkpoints where all runs have played theirs after training as long, else the last
+    evaluations."""
+    known = {(bool(run.evaluations.get("clean")), tuple(run.frames[-1:])) for run in runs}
+    return fresh if len(known) == 1 and all(played for played, _ in known) else at_end

@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TypeVar
 
-from nearsym.studies.audited import by_task, measure_of
+from nearsym.studies.audited import measure_of, worlds_by_task
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
 from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import TRADING, by_arm, plain, settings_of
+from nearsym.studies.selection import TRADING, by_arm, cut, plain, settings_of
 from nearsym.studies.statistics import Values, differences, mean_over_seeds
 from nearsym.studies.sweeps import sweeps
 from nearsym.studies.worlds import CARTPOLE, STRENGTHS, WORLDS
@@ -45,7 +44,8 @@ def _epsilon_predicts(e: Evidence) -> None:
     for sweep in sweeps(every):
         epsilons = sweep.measured("epsilon")
         taus = _taus(epsilons, sweep.runs)
-        e.ask_of(sweep.title, "Kendall's τ of ε with exact − none", taus, -math.inf, 0.0)
+        what = "Kendall's τ of ε with exact − none"
+        e.ask_of(sweep.title, what, taus, -math.inf, 0.0, ranks=True)
         e.more[sweep.title] = {"strengths": list(epsilons), "ε": list(epsilons.values())}
     if not e.questions:
         e.missing.append("a sweep of three strengths or more with none and exact")
@@ -53,21 +53,24 @@ def _epsilon_predicts(e: Evidence) -> None:
 
 def _mean_error_predicts(e: Evidence) -> None:
     """Judged on cartpole alone: it was seen on the other tasks before it was written down."""
-    what = "Kendall's τ of the mean error with exact − none"
-    both = {world: plain(runs) for world, runs in e.worlds.items()}
-    both = {world: runs for world, runs in both.items() if _gain(runs)}
-    for title, worlds in by_task(both).items():
+    usual = {world: plain(runs) for world, runs in e.worlds.items()}
+    both = {world: runs for world, runs in usual.items() if _gain(runs)}
+    names = (*WORLDS[CARTPOLE], *STRENGTHS)
+    wanted = [e.world(CARTPOLE, None if name == ORIGINAL else name) for name in names]
+    e.missing += [f"{world}: none and exact" for world in wanted if world not in both]
+    for title, worlds in worlds_by_task(both).items():
         errors = {w: measure_of(w, runs, "mean_error") for w, runs in worlds.items()}
         taus = _taus(errors, worlds)
         e.more[title] = {"mean errors": {w.variant or ORIGINAL: v for w, v in errors.items()}}
-        if next(iter(worlds)).task == CARTPOLE:
-            e.ask_of(title, what, taus, -math.inf, 0.0)
-        else:
-            e.more[title]["τ"] = mean_over_seeds(taus).as_json() if taus else None
-    for variant in (*WORLDS[CARTPOLE], *STRENGTHS):
-        world = e.world(CARTPOLE, None if variant == ORIGINAL else variant)
-        if world not in both:
-            e.missing.append(f"{world}: none and exact")
+        e.more[title]["τ"] = mean_over_seeds(taus).as_json() if taus else None
+    if e.missing:
+        return
+    errors = {world: measure_of(world, both[world], "mean_error") for world in wanted}
+    unknown = [world for world, error in errors.items() if error is None]
+    e.missing += [f"{world}: an audit, which needs nearsym[dmc]" for world in unknown]
+    if not unknown:
+        what = "Kendall's τ of the mean error with exact − none"
+        e.ask_of(CARTPOLE, what, _taus(errors, both), -math.inf, 0.0, ranks=True)
 
 
 def _taus(measured: Mapping[Place, float | None], runs: Mapping[Place, list[RunResult]]) -> Values:
@@ -79,15 +82,19 @@ def _taus(measured: Mapping[Place, float | None], runs: Mapping[Place, list[RunR
     gains = [_gain(runs[place]) for place in known]
     seeds = set.intersection(*map(set, gains)) if len(gains) > 1 else set()
     taus = {
-        seed: kendalltau(list(known.values()), [gain[seed] for gain in gains]).statistic
+        seed: float(kendalltau(list(known.values()), [gain[seed] for gain in gains]).statistic)
         for seed in sorted(seeds)
     }
-    return {seed: float(tau) for seed, tau in taus.items() if not math.isnan(tau)}
+    # It is undefined where exact wins the same everywhere, which is no relation either.
+    return {seed: 0.0 if math.isnan(tau) else tau for seed, tau in taus.items()}
 
 
 def _gain(runs: list[RunResult]) -> dict[int, float]:
     arms = by_arm(runs)
-    exact, none = (by_seed(arms.get(model, []), at_end) for model in ("exact", "none"))
+    shared = cut([*arms.get("exact", []), *arms.get("none", [])])
+    exact, none = (
+        by_seed((run for run in shared if run.model == m), at_end) for m in ("exact", "none")
+    )
     return differences(exact, none)
 
 
@@ -100,33 +107,44 @@ def _stay_put(e: Evidence) -> None:
         for name in [treatment(run)]
         if name
     }
-    for way in treated:
-        asked = set()
-        for world, runs in e.worlds.items():
-            if world.task == TRADING:
-                continue  # no market is the symmetric one
-            usual = plain([_unlabelled(run) for run in runs if treatment(run) is None])
-            even = world.variant is None
-            if _ask_of_treatment(e, str(world), way, runs, usual, even):
-                asked.add(even)
-        kinds = {True: "a symmetric world", False: "a modified world"}
-        e.missing += [f"approx, {way}, in {kinds[kind]}" for kind in kinds if kind not in asked]
+    # A way that was begun and is not complete decides nothing while another one is.
+    found = {way: _evidence_of(e, way) for way in treated}
+    whole = [one for one in found.values() if not one.missing]
+    e.more["not complete"] = {way: one.missing for way, one in found.items() if one.missing}
+    for one in whole or found.values():
+        e.questions += one.questions
+        e.missing += one.missing
     if not treated:
         e.missing.append("approx with and without a treatment of its relaxed weights")
 
 
-def _ask_of_treatment(
-    e: Evidence, where: str, way: str, runs: list[RunResult], usual: list[RunResult], even: bool
-) -> bool:
+def _evidence_of(every: Evidence, way: str) -> Evidence:
+    """The questions about one treatment."""
+    e, asked = Evidence(every.scale, every.worlds), set()
+    for world, runs in e.worlds.items():
+        if world.task == TRADING:
+            continue  # no market is the symmetric one
+        even = world.variant is None
+        if _ask_of_treatment(e, str(world), way, runs, even):
+            asked.add(even)
+    kinds = {True: "a symmetric world", False: "a modified world"}
+    e.missing += [f"approx, {way}, in {kinds[kind]}" for kind in kinds if kind not in asked]
+    return e
+
+
+def _ask_of_treatment(e: Evidence, where: str, way: str, runs: list[RunResult], even: bool) -> bool:
     """Not below exact where the world is symmetric, not below plain approx elsewhere; whether there
     is something to compare."""
     treated = [run for run in runs if treatment(run) == way]
     if len({str(settings_of(run)) for run in treated}) > 1:
         e.missing.append(f"{where}: one value of {way}")
         return False
-    changed = by_seed(treated, at_end)
     rival = "exact" if even else "approx"
-    other = by_seed((run for run in usual if run.model == rival), at_end)
+    usual = plain([run for run in runs if treatment(run) is None], but=START)
+    shared = cut([*treated, *(run for run in usual if run.model == rival)])
+    changed, other = (
+        by_seed(some, at_end) for some in (shared[: len(treated)], shared[len(treated) :])
+    )
     if changed and other:
         margin = MARGIN * max(abs(sum(v.values()) / len(v)) for v in (changed, other))
         e.ask(where, f"approx, {way} − {rival}", changed, other, -margin, way=way)
@@ -148,12 +166,6 @@ def _begins(run: RunResult) -> int:
     """After how many updates the relaxed weights of a run learn."""
     late = run.task in DOMAINS and (run.agent, run.preset) == ("sac", "laptop")
     return int(settings_of(run).get(START, RELAXED_FROM if late else 0))
-
-
-def _unlabelled(run: RunResult) -> RunResult:
-    """Without the setting by which a plain run says that it begins at once."""
-    kept = {name: value for name, value in run.settings.items() if not name.endswith(START)}
-    return replace(run, settings=kept)
 
 
 CLAIMS = [

@@ -72,7 +72,7 @@ TITLES = {
 def read_sources(sources: Iterable[str | PathLike[str]]) -> list[RunResult]:
     """Results from files, and from the files named *.jsonl in folders."""
     paths = [path for source in sources for path in _files(Path(source))]
-    return unique(run for path in paths for run in read_results(path))
+    return [run for path in paths for run in read_results(path)]
 
 
 def _files(source: Path) -> list[Path]:

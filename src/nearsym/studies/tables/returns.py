@@ -38,7 +38,8 @@ def areas(results: list[RunResult]) -> list[Table]:
 
 def shares(results: list[RunResult]) -> list[Table]:
     """What is kept under noise at test time."""
-    about = "Share of the noise-free return that the best checkpoint keeps under noise."
+    about = "Share of the noise-free return that the best checkpoint keeps under noise. Runs whose "
+    about += "noise-free return is 0 are left out."
     found = [run for run in results if noisy(run) and run.evaluations.get("clean")]
     return _by_model("noise", about, found, kept)
 
@@ -47,7 +48,9 @@ def tau_sweep(results: list[RunResult]) -> list[Table]:
     """The end of training by τ, the speed of the target critic, where several were tried."""
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
-        trained = [run for run in runs if run.frames and run.task in DOMAINS]
+        trained = plain(
+            [run for run in runs if run.frames and run.task in DOMAINS], but="target_tau"
+        )
         taus = sorted({tau_of(run) for run in trained})
         for tau in taus if len(taus) > 1 else ():
             some = [run for run in trained if tau_of(run) == tau]

@@ -53,7 +53,11 @@ def _corrected(judged: Judgement) -> str:
 def _telling(judged: Judgement) -> Question:
     if judged.verdict == "refuted":
         return min(judged.questions, key=lambda question: question.outside)
-    return max(judged.questions, key=lambda question: question.inside)
+    ways: dict[str, list[Question]] = {}
+    for question in judged.questions:
+        ways.setdefault(question.way, []).append(question)
+    weakest = [max(way, key=lambda question: question.inside) for way in ways.values()]
+    return min(weakest, key=lambda question: question.inside)  # of the way that holds best
 
 
 def _told(name: str, value: object) -> str:
