@@ -143,9 +143,12 @@ def _known(args: Study) -> list[Any]:
 
 def _findings(found: Any) -> dict[str, Any]:
     """Tables, claims, and the files that have them."""
+    from nearsym.studies.audited import with_audits
     from nearsym.studies.findings import findings
 
-    said = findings(found.study, found.results)
+    shown = "sweeps" in found.study.tables
+    results = with_audits(found.results, progress=True) if shown else found.results
+    said = findings(found.study, results)
     return said.as_json() | {"files": [str(path) for path in _written(found, said)]}
 
 

@@ -9,6 +9,7 @@ from nearsym.errors import MissingExtraError, UsageError
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import TRADING, World, by_world, unique, world_of
 from nearsym.tasks.registry import NAMES
+from nearsym.training.bars import over
 
 PAIRS = 600
 """Pairs of steps that the audit of a world compares."""
@@ -33,23 +34,30 @@ class Audited(NamedTuple):
 
 def measure_of(world: World, runs: Iterable[RunResult], quantity: Quantity) -> float | None:
     """What the audit says of a world; where its results say it, they are believed."""
-    kept = [run.details.get(quantity) for run in runs]
-    known = [value for value in kept if isinstance(value, float | int)]
-    if known:
-        return float(known[0])
+    known = kept_measure(runs, quantity)
+    if known is not None:
+        return known
     found = audited(world.task, world.variant)
     return None if found is None else float(getattr(found, quantity))
 
 
-def with_audits(results: Iterable[RunResult]) -> list[RunResult]:
+def kept_measure(runs: Iterable[RunResult], quantity: Quantity) -> float | None:
+    """The same, where the results say it."""
+    kept = [run.details.get(quantity) for run in runs]
+    known = [value for value in kept if isinstance(value, float | int)]
+    return float(known[0]) if known else None
+
+
+def with_audits(results: Iterable[RunResult], *, progress: bool = False) -> list[RunResult]:
     """The same results, those of tasks with several worlds with what the audit says among their
     details: an audit takes seconds, and a file of results is read often."""
     runs = unique(results)
+    tasks = worlds_by_task(by_world(runs)).values()
+    worlds = {world: there for task in tasks for world, there in task.items()}
     known: dict[World, dict[str, float]] = {}
-    for worlds in worlds_by_task(by_world(runs)).values():
-        for world, there in worlds.items():
-            found = {name: measure_of(world, there, name) for name in ("epsilon", "mean_error")}
-            known[world] = {name: value for name, value in found.items() if value is not None}
+    for world, there in over(worlds.items(), "audits") if progress else worlds.items():
+        found = {name: measure_of(world, there, name) for name in MEASURES}
+        known[world] = {name: value for name, value in found.items() if value is not None}
     return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TypeVar
 
-from nearsym.studies.audited import measure_of, worlds_by_task
+from nearsym.studies.audited import kept_measure, measure_of, worlds_by_task
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
 from nearsym.studies.claims.evidence import Evidence
@@ -59,7 +59,7 @@ def _mean_error_predicts(e: Evidence) -> None:
     wanted = [e.world(CARTPOLE, None if name == ORIGINAL else name) for name in names]
     e.missing += [f"{world}: none and exact" for world in wanted if world not in both]
     for title, worlds in worlds_by_task(both).items():
-        errors = {w: measure_of(w, runs, "mean_error") for w, runs in worlds.items()}
+        errors = {w: kept_measure(runs, "mean_error") for w, runs in worlds.items()}
         taus = _taus(errors, worlds)
         e.more[title] = {"mean errors": {w.variant or ORIGINAL: v for w, v in errors.items()}}
         e.more[title]["τ"] = mean_over_seeds(taus).as_json() if taus else None
