@@ -1,9 +1,12 @@
 """The claims as a table for people."""
 
 from collections.abc import Sequence
+from typing import get_args
 
-from nearsym.studies.claims.claim import Judgement, Question
+from nearsym.studies.claims.claim import Judgement, Question, Verdict
 from nearsym.studies.tables.table import Cell, Table
+
+VERDICTS = get_args(Verdict)
 
 
 def verdicts(judged: Sequence[Judgement]) -> Table:
@@ -21,12 +24,19 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
         for each in judged
     ]
     about = (
-        "Claims of the paper (C) and of ours (N). 95 % intervals by Student's t, paired by seed "
+        f"Claims of the paper (C) and of ours (N): {counted(judged)}. 95 % intervals by Student's t, paired by seed "
         "(N1: a jackknife over seeds). Yes: the interval of a comparison meets the criterion by "
         "itself; a verdict also needs p below 0.05 after Holm's correction over its family."
     )
     columns = ("claim", "verdict", "scale", "fewest seeds", "statement", "numbers", "paper")
     return Table("claims", about, columns, tuple(rows))
+
+
+def counted(judged: Sequence[Judgement]) -> str:
+    """How many claims have which verdict; one with several scales counts once for each verdict that
+    it has at one of them."""
+    found = {verdict: {j.claim.id for j in judged if j.verdict == verdict} for verdict in VERDICTS}
+    return ", ".join(f"{len(ids)} {verdict}" for verdict, ids in found.items() if ids)
 
 
 def numbers(judged: Judgement) -> str:
