@@ -14,7 +14,8 @@ from nearsym.measures.intervals import (
     student_interval,
 )
 from nearsym.studies import audited, sweeps
-from nearsym.studies.claims.judge import judge
+from nearsym.studies.claims.claim import Judgement
+from nearsym.studies.claims.judge import CLAIMS, judge
 from nearsym.studies.luck import excess
 from nearsym.studies.paper import Printed
 from nearsym.studies.statistics import Measured
@@ -34,7 +35,7 @@ from nearsym.studies.tables.returns import (
 from nearsym.studies.tables.spreads import spreads
 from nearsym.studies.tables.table import Table, said_of
 from nearsym.studies.tables.trading import months, trading
-from nearsym.studies.tables.verdicts import verdicts
+from nearsym.studies.tables.verdicts import counted, verdicts
 from study_results import made
 
 RNG = np.random.default_rng(0)
@@ -426,3 +427,13 @@ def test_verdicts_for_people():
     assert re.search(r" p = [\d.e-]+\.$", rows["C3"]["numbers"])
     assert rows["C4"]["numbers"].startswith("Needs reacher")
     assert "spread, closed batches" in rows["C1"]["numbers"]
+
+
+def test_verdicts_are_counted_by_claim():
+    def judged(name, verdict):
+        (claim,) = [claim for claim in CLAIMS if claim.id == name]
+        return Judgement(claim, verdict, "laptop")
+
+    some = [judged("C2", "undecided"), judged("C2", "reproduced"), judged("C3", "undecided")]
+    some += [judged("C4", "refuted"), judged("C5", "not run")]
+    assert counted(some) == "1 reproduced, 1 refuted, 1 undecided, 1 not run"

@@ -24,8 +24,8 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
         for each in judged
     ]
     about = (
-        f"Claims of the paper (C) and of ours (N): {counted(judged)}. 95 % intervals by Student's t, paired by seed "
-        "(N1: a jackknife over seeds). Yes: the interval of a comparison meets the criterion by "
+        f"Claims of the paper (C) and of ours (N): {counted(judged)}. 95 % intervals by Student's "
+        "t, paired by seed (N1: a jackknife over seeds). Yes: the interval of a comparison meets the criterion by "
         "itself; a verdict also needs p below 0.05 after Holm's correction over its family."
     )
     columns = ("claim", "verdict", "scale", "fewest seeds", "statement", "numbers", "paper")
@@ -33,9 +33,9 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
 
 
 def counted(judged: Sequence[Judgement]) -> str:
-    """How many claims have which verdict; one with several scales counts once for each verdict that
-    it has at one of them."""
+    """How many claims have which verdict; one that is decided at some scale is not undecided."""
     found = {verdict: {j.claim.id for j in judged if j.verdict == verdict} for verdict in VERDICTS}
+    found["undecided"] -= found["reproduced"] | found["refuted"]
     return ", ".join(f"{len(ids)} {verdict}" for verdict, ids in found.items() if ids)
 
 
