@@ -25,8 +25,9 @@ def verdicts(judged: Sequence[Judgement]) -> Table:
     ]
     about = (
         f"Claims of the paper (C) and of ours (N): {counted(judged)}. 95 % intervals by Student's "
-        "t, paired by seed (N1: a jackknife over seeds). Yes: the interval of a comparison meets the criterion by "
-        "itself; a verdict also needs p below 0.05 after Holm's correction over its family."
+        "t, paired by seed (N1: a jackknife over seeds). Yes: the interval of a comparison meets "
+        "the criterion by itself; a verdict also needs p below 0.05 after Holm's correction over "
+        "its family."
     )
     columns = ("claim", "verdict", "scale", "fewest seeds", "statement", "numbers", "paper")
     return Table("claims", about, columns, tuple(rows))
