@@ -27,7 +27,8 @@ def test_what_was_written_can_be_audited_and_trained(env, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     assert run(["discover", env, "--samples", "100", "--out", f"{name}.py"]) == 0
-    assert f"Next: nearsym audit {name}:make_env" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"Next: nearsym audit {name}:make_env\nThen: nearsym train {name}:make_env" in shown
     assert run(["audit", f"{name}:make_env", "--samples", "100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] in ("exact", "approximate")
     short = ["--preset", "smoke", "--frames", "600", "--out", "run", "--json"]

@@ -73,7 +73,10 @@ def show(result: dict[str, Any]) -> None:
     if result["out"] is not None:
         print(f"Wrote {result['out']}.")
         if result["factory"] is not None:
-            print(f"Next: nearsym audit {result['factory']}, nearsym train {result['factory']}")
+            folder = Path(result["out"]).parent  # a module is looked for where one is
+            there = "" if folder == Path() else f" in {folder}"
+            print(f"Next{there}: nearsym audit {result['factory']}")
+            print(f"Then: nearsym train {result['factory']}")
     elif result["elements"]:
         print(f"\n{result['declaration']}")
 
