@@ -26,7 +26,7 @@ def test_claims_for_programs(results, capsys):
     assert run(["study", "claims", "--from", str(results), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     claims = {claim["id"]: claim for claim in found["claims"]}
-    assert len(claims) == 29
+    assert len(claims) == 30
     assert claims["C3"]["verdict"] == "reproduced"
     assert claims["C4"]["verdict"] == "not run"
     assert claims["C3"]["numbers"]["comparisons"][0]["seeds"] == 5

@@ -18,6 +18,9 @@ FENCE = re.compile(r"^[ ]*```(\w*)\n(.*?)^[ ]*```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"`nearsym ([^`\n]*)`")
 ROBOT = re.compile(r"^```python\n(# my_robot\.py.*?)^```", re.DOTALL | re.MULTILINE)
 
+FOUND = "import gymnasium\n\n\ndef make_env():\n    return gymnasium.make('Pendulum-v1')\n"
+"""As far as it matters here, what `nearsym discover` writes."""
+
 
 def shown(page: Path) -> list[str]:
     """The lines of a page's blocks that call nearsym, without their comments."""
@@ -36,6 +39,7 @@ def parsed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (robot,) = ROBOT.findall((ROOT / "docs" / "own_environment.md").read_text("utf-8"))
     Path("my_robot.py").write_text(robot, encoding="utf-8")
+    Path("symmetry.py").write_text(FOUND, encoding="utf-8")
     Path("settings.json").write_text('{"training": {"batch_size": 32}}', encoding="utf-8")
     classes = {name: options for name, (_, options) in commands().items()}
     return lambda line: parse("nearsym", DESCRIPTION, classes, shlex.split(line)[1:])

@@ -124,7 +124,9 @@ def relaxed(variant, size, seeds=3):
 
 
 def test_weights_of_first_layers():
-    encoder, actor = weights(relaxed(None, 0.0) + relaxed("gravity", 0.2) + random_runs())
+    encoder, actor = weights(
+        relaxed(None, 0.0) + relaxed("gravity", 0.2) + random_runs(task="craft")
+    )
     assert encoder.title.endswith("encoder.convs.0")
     assert actor.title.endswith("actor.body.0")
     assert encoder.ticks == ("original", "gravity")
