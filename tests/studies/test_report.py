@@ -16,7 +16,7 @@ from nearsym.studies.claims.judge import CLAIMS
 from nearsym.studies.files_for_papers import write_files
 from nearsym.studies.findings import check_names, findings
 from nearsym.studies.report import page as page_module
-from nearsym.studies.report.page import build_page, read_sources, title_of, write_report
+from nearsym.studies.report.page import build_page, read_all, read_sources, title_of, write_report
 from nearsym.studies.results import write_results
 from nearsym.studies.study import SCALES, Grid, Study
 from study_results import made, near, runs
@@ -163,6 +163,7 @@ def test_sources_are_files_and_folders(tmp_path):
     write_results(tmp_path / "b.jsonl", runs[10:])
     (tmp_path / "study.json").write_text("{}")
     assert len(read_sources([tmp_path])) == len(runs)  # each once
+    assert len(read_all([tmp_path])) == len(runs) + 10
     assert len(read_sources([tmp_path / "a.jsonl"])) == 20
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=r"expected files named \*\.jsonl"):

@@ -136,9 +136,9 @@ def _run(args: Study, study: Any) -> dict[str, Any]:
 
 
 def _known(args: Study) -> list[Any]:
-    from nearsym.studies.report.page import read_sources
+    from nearsym.studies.report.page import read_all
 
-    return [] if args.known is None else read_sources([args.known])
+    return [] if args.known is None else read_all([args.known])
 
 
 def _findings(found: Any) -> dict[str, Any]:

@@ -70,7 +70,12 @@ TITLES = {
 
 
 def read_sources(sources: Iterable[str | PathLike[str]]) -> list[RunResult]:
-    """Results from files, and from the files named *.jsonl in folders."""
+    """Results from files, and from the files named *.jsonl in folders, each run once."""
+    return unique(read_all(sources))
+
+
+def read_all(sources: Iterable[str | PathLike[str]]) -> list[RunResult]:
+    """The same, with all that the files have of a run: a shorter result beside a longer one."""
     paths = [path for source in sources for path in _files(Path(source))]
     return [run for path in paths for run in read_results(path)]
 
