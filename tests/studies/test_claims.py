@@ -259,7 +259,7 @@ def n4(v):
     names = [None, "gravity", *STRENGTHS, "repeat_action", "reflect_action"]
     for i, variant in enumerate(names):
         levels = {"none": 100, "exact": 100 + pick(v, -1, 1) * 10 * i}
-        broken = {"details": {"mean_error": 0.1 * i}}
+        broken = {"details": {"mean_error": 0.1 * i, "epsilon": 0.1 * i}}
         runs += world(v, levels, i, task=CARTPOLE, variant=variant, **broken)
     return runs
 
