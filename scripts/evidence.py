@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nearsym.studies.audited import with_audits
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.charts.all import charts_of
 from nearsym.studies.charts.chart import Chart
@@ -31,6 +30,7 @@ from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.rates import Rates
 from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.selection import TRADING, is_planted, model_order, unique
+from nearsym.studies.sweeps import with_audits
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.table import Cell, Table
 from nearsym.studies.tables.verdicts import verdicts

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from nearsym.studies import audited as module
-from nearsym.studies.audited import audited, measure_of, with_audits, worlds_by_task
+from nearsym.studies.audited import audited, measure_of, worlds_by_task
 from nearsym.studies.selection import by_world
+from nearsym.studies.sweeps import with_audits
 from study_results import runs, tilted
 
 
@@ -51,6 +52,13 @@ def test_no_audit_of_single_worlds_and_foreign_tasks():
     foreign = [replace(run, task="my_robot:make") for run in tilted()]
     for others in (runs({"none": 1}), foreign):
         assert not any(run.details for run in with_audits(others))
+
+
+def test_no_audit_where_there_is_no_sweep(monkeypatch):
+    """Four variants at their usual strengths: nothing that is shown needs one."""
+    monkeypatch.setattr(module, "audited", lambda *world: pytest.fail("measured"))
+    variants = (None, "gravity", "repeat_action", "reflect_action")
+    with_audits([run for v in variants for run in runs({"none": 1, "exact": 2}, variant=v)])
 
 
 def test_worlds_of_a_task_do_not_mix_scales():

@@ -28,9 +28,9 @@ class Report:
 
 def run(args: Report) -> dict[str, Any]:
     """`{"file", "runs", "charts", "tables", "claims", "files"}`."""
-    from nearsym.studies.audited import with_audits
     from nearsym.studies.files_for_papers import write_files
     from nearsym.studies.report.page import read_sources, title_of, write_report
+    from nearsym.studies.sweeps import with_audits
 
     results = with_audits(read_sources(args.study), progress=True)
     title = title_of(args.study) if args.title is None else args.title

@@ -143,8 +143,8 @@ def _known(args: Study) -> list[Any]:
 
 def _findings(found: Any) -> dict[str, Any]:
     """Tables, claims, and the files that have them."""
-    from nearsym.studies.audited import with_audits
     from nearsym.studies.findings import findings
+    from nearsym.studies.sweeps import with_audits
 
     shown = "sweeps" in found.study.tables
     results = with_audits(found.results, progress=True) if shown else found.results

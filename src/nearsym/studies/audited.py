@@ -1,15 +1,13 @@
 """What the audit measures of a world, before anything is trained there."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Literal, NamedTuple
 
 from nearsym.errors import MissingExtraError, UsageError
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import TRADING, World, by_world, unique, world_of
+from nearsym.studies.selection import TRADING, World
 from nearsym.tasks.registry import NAMES
-from nearsym.training.bars import over
 
 PAIRS = 600
 """Pairs of steps that the audit of a world compares."""
@@ -46,19 +44,6 @@ def kept_measure(runs: Iterable[RunResult], quantity: Quantity) -> float | None:
     kept = [run.details.get(quantity) for run in runs]
     known = [value for value in kept if isinstance(value, float | int)]
     return float(known[0]) if known else None
-
-
-def with_audits(results: Iterable[RunResult], *, progress: bool = False) -> list[RunResult]:
-    """The same results, those of tasks with several worlds with what the audit says among their
-    details: an audit takes seconds, and a file of results is read often."""
-    runs = unique(results)
-    tasks = worlds_by_task(by_world(runs)).values()
-    worlds = {world: there for task in tasks for world, there in task.items()}
-    known: dict[World, dict[str, float]] = {}
-    for world, there in over(worlds.items(), "audits") if progress else worlds.items():
-        found = {name: measure_of(world, there, name) for name in MEASURES}
-        known[world] = {name: value for name, value in found.items() if value is not None}
-    return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
 
 
 def worlds_by_task(

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from nearsym.studies.audited import with_audits
 from nearsym.studies.claims.judge import judge
 from nearsym.studies.figures import file_name, write_figures
 from nearsym.studies.results import RunResult, write_results
+from nearsym.studies.sweeps import with_audits
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.table import Table
 from nearsym.studies.tables.verdicts import verdicts

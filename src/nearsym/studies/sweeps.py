@@ -1,14 +1,25 @@
 """Strength sweeps: one variant of one task at several strengths, and what the audit says."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
-from nearsym.studies.audited import Quantity, measure_of
+from nearsym.studies.audited import MEASURES, Quantity, measure_of
 from nearsym.studies.regret import Regret, regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end
-from nearsym.studies.selection import TRADING, Scale, World, by_world, plain, variant_of
+from nearsym.studies.selection import (
+    TRADING,
+    Scale,
+    World,
+    by_world,
+    plain,
+    unique,
+    variant_of,
+    world_of,
+)
 from nearsym.tasks.strength import ORIGINAL
+from nearsym.training.bars import over
 
 LEAST_STRENGTHS = 3
 """Fewer make no sweep."""
@@ -54,3 +65,16 @@ def sweeps(results: Iterable[RunResult]) -> list[Sweep]:
         for about, by in found.items()
         if len(by) >= LEAST_STRENGTHS
     ]
+
+
+def with_audits(results: Iterable[RunResult], *, progress: bool = False) -> list[RunResult]:
+    """The same results, those of tasks with a sweep with what the audit says of their worlds among
+    their details: an audit takes seconds, and a file of results is read often."""
+    runs = unique(results)
+    swept = {(sweep.task, sweep.scale) for sweep in sweeps(runs)}
+    worlds = {w: there for w, there in by_world(runs).items() if (w.task, w.scale) in swept}
+    known: dict[World, dict[str, float]] = {}
+    for world, there in over(worlds.items(), "audits") if progress else worlds.items():
+        found = {name: measure_of(world, there, name) for name in MEASURES}
+        known[world] = {name: value for name, value in found.items() if value is not None}
+    return [replace(run, details=run.details | known.get(world_of(run), {})) for run in runs]
