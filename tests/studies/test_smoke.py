@@ -1,5 +1,7 @@
 """Every built-in study at the scale smoke, from nothing to results; all share 24 runs."""
 
+import fcntl
+
 import pytest
 
 from nearsym.networks.kit import MODELS
@@ -16,10 +18,17 @@ OF_THREE_SEEDS = {"regret", "sweeps", "aggregates"}
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """What all studies found, in one folder."""
-    place = tmp_path_factory.mktemp("studies")
-    return {name: run_study(builtin_study(name, "smoke"), out=place, workers=2) for name in STUDIES}
+def found(tmp_path_factory, worker_id):
+    """What all studies found, in one folder; a second test process waits and finds them done."""
+    own = tmp_path_factory.getbasetemp()
+    place = own if worker_id == "master" else own.parent
+    with (place / "smoke.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return {name: _made(name, place / "smoke") for name in STUDIES}
+
+
+def _made(name, place):
+    return run_study(builtin_study(name, "smoke"), out=place, workers=2)
 
 
 def test_all_are_complete(found):

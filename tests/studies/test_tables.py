@@ -332,12 +332,21 @@ def test_what_was_run_and_what_it_cost():
     assert speed.as_json()[0]["exact"]["value"] == pytest.approx(1000 * 3600 / 700)
     level = 0.9 * np.mean([last_three(run) for run in runs])
     times = [
-        next((f for f, v in zip(r.frames, r.curve(), strict=True) if v >= level), None)
+        next((f for f, v in zip(r.frames, r.curve(), strict=True) if v >= level), np.inf)
         for r in runs
     ]
-    minutes = np.median([t for t in times if t is not None]) * 60 / 700
-    reached = sum(t is not None for t in times)
-    assert wait.as_json()[0]["exact"] == f"{minutes:.2g} ({reached} of 4)"
+    minutes = np.median(times) * 60 / 700
+    assert wait.as_json()[0]["exact"] == f"{minutes:.2g} ({np.isfinite(times).sum()} of 4)"
+
+
+def test_to_arrive_seldom_is_not_to_arrive_fast():
+    """The one run of `none` that arrives does so at once; the other two never do."""
+    slow = [made("exact", seed, curve=[0.0, 0.0, 9.0, 9.0, 9.0], seconds=300.0) for seed in (0, 1)]
+    fast = made("none", 0, curve=[9.0] * 5, seconds=300.0)
+    lame = [made("none", seed, curve=[0.0] * 5, seconds=300.0) for seed in (1, 2)]
+    (row,) = wall_clock([*slow, fast, *lame])[1].as_json()
+    assert row["exact"] == "3 (2 of 2)"
+    assert row["none"] == "– (1 of 3)"
 
 
 def test_networks_that_were_only_counted():

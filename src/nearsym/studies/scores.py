@@ -73,10 +73,17 @@ def seconds_per_frame(run: RunResult) -> float:
     return run.seconds / run.frames[-1]
 
 
-def seconds_to(run: RunResult, level: float) -> float | None:
-    """Time until an evaluation first reached a return; None if none did."""
+def seconds_to(run: RunResult, level: float) -> float:
+    """Time until an evaluation first reached a return; infinite if none did."""
     reached = [f for f, value in zip(run.frames, run.curve(), strict=True) if value >= level]
-    return seconds_per_frame(run) * reached[0] if reached else None
+    return seconds_per_frame(run) * reached[0] if reached else np.inf
+
+
+def median_seconds_to(runs: Iterable[RunResult], level: float) -> float:
+    """The median of the time to a return over the runs that were timed; infinite if half of them
+    never get there. To leave those out would favour a model that seldom arrives."""
+    times = [seconds_to(run, level) for run in runs if run.seconds]
+    return float(np.median(times)) if times else np.inf
 
 
 def tau_of(run: RunResult) -> float:

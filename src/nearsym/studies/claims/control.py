@@ -17,9 +17,9 @@ from nearsym.studies.scores import (
     fresh,
     kept,
     last_third,
+    median_seconds_to,
     noisy,
     seconds_per_frame,
-    seconds_to,
     tau_of,
 )
 from nearsym.studies.selection import plain, settings_of
@@ -128,16 +128,12 @@ def _wall_clock(e: Evidence) -> None:
 
 
 def _time_to_return(e: Evidence, task: str, variant: str | None) -> dict[str, float | None]:
-    """The median time to nine tenths of the best model's final return; None if most never get
+    """The median time to nine tenths of the best model's final return; None if half never get
     there."""
     arms = e.arms(task, variant)
     level = 0.9 * e.level(task, variant, arms, at_end)
-    found = {}
-    for model, runs in arms.items():
-        times = [seconds_to(run, level) if run.seconds else None for run in runs]
-        median = float(np.median([np.inf if time is None else time for time in times]))
-        found[model] = median if np.isfinite(median) else None
-    return found
+    times = {model: median_seconds_to(runs, level) for model, runs in arms.items()}
+    return {model: time if np.isfinite(time) else None for model, time in times.items()}
 
 
 def _table_1(task: str, variant: str | None, *, noise: bool = False) -> str:

@@ -12,6 +12,8 @@ from nearsym.studies.scores import by_seed
 from nearsym.studies.selection import TRADING, by_arm
 
 APPROX, EXACT = ("approx ST", "approx T"), ("exact ST", "exact T")
+MILLION = 1e6
+"""The paper's unit of final values."""
 
 
 def figure_of(run: RunResult, name: str, portfolio: int = 0) -> float:
@@ -31,8 +33,8 @@ def figure_of(run: RunResult, name: str, portfolio: int = 0) -> float:
 
 
 def final_value(run: RunResult) -> float:
-    """What the sampled policy's portfolio is worth at the end of the test part."""
-    return figure_of(run, "final_value")
+    """What the sampled policy's portfolio is worth at the end of the test part, in millions."""
+    return figure_of(run, "final_value") / MILLION
 
 
 def costs(run: RunResult) -> float:
@@ -50,24 +52,24 @@ def _compare(e: Evidence, a: str, b: str, score: Callable[[RunResult], float], c
 def _approx_first(e: Evidence) -> None:
     for approx in APPROX:
         for other in (*EXACT, "none"):
-            _compare(e, approx, other, final_value, "final value")
+            _compare(e, approx, other, final_value, "final value in millions")
     for market, runs in e.markets().items():
         beside = "baselines" if market == TRADING else f"baselines, {market}"
         e.more[beside] = _baselines(runs)
 
 
 def _baselines(all_runs: list[RunResult]) -> dict[str, float]:
-    """The final values of portfolios that learn nothing, random orders among them where they were
-    played; they are the same beside every run."""
+    """The final values, in millions, of portfolios that learn nothing, random orders among them
+    where they were played; they are the same beside every run."""
     runs = [run for run in all_runs if run.details.get("metrics")]
     rows = [row for run in runs[:1] for row in run.details["metrics"][2:]]
     rows += [row for run in runs for row in [run.details.get("random")] if row]
-    return {row["name"]: row["final_value"]["mean"] for row in rows}
+    return {row["name"]: row["final_value"]["mean"] / MILLION for row in rows}
 
 
 def _order_of_exact(e: Evidence) -> None:
-    _compare(e, "exact ST", "none", final_value, "final value")
-    _compare(e, "none", "exact T", final_value, "final value")
+    _compare(e, "exact ST", "none", final_value, "final value in millions")
+    _compare(e, "none", "exact T", final_value, "final value in millions")
 
 
 def _cheap(e: Evidence) -> None:

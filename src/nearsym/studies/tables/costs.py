@@ -5,7 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from nearsym.studies.results import RunResult
-from nearsym.studies.scores import at_end, by_seed, seconds_per_frame, seconds_to
+from nearsym.studies.scores import (
+    at_end,
+    by_seed,
+    median_seconds_to,
+    seconds_per_frame,
+    seconds_to,
+)
 from nearsym.studies.selection import World, by_arm, by_world, model_order, plain
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.returns import of_one_length
@@ -99,7 +105,8 @@ def wall_clock(results: list[RunResult]) -> list[Table]:
     per_frame = f"Milliseconds of training per frame, evaluations included; {CLOCK}."
     to_return = (
         "Minutes of training until an evaluation first reaches nine tenths of the best model's "
-        f"final return: median over seeds, and how many of them got there; {CLOCK}."
+        "final return: median over seeds, where one that never does counts as longer than any "
+        f"(–: half of them or more), and how many got there; {CLOCK}."
     )
     return [*tabled("wall-clock", per_frame, speeds), *tabled("time to return", to_return, waits)]
 
@@ -108,8 +115,6 @@ _milliseconds: Callable[[RunResult], float] = lambda run: 1000 * seconds_per_fra
 
 
 def _waited(runs: list[RunResult], level: float) -> str:
-    times = [seconds_to(run, level) for run in runs]
-    reached = [time for time in times if time is not None]
-    if not reached:
-        return f"– (0 of {len(runs)})"
-    return f"{np.median(reached) / 60:.2g} ({len(reached)} of {len(runs)})"
+    median = median_seconds_to(runs, level)
+    arrived = sum(np.isfinite(seconds_to(run, level)) for run in runs)
+    return f"{f'{median / 60:.2g}' if np.isfinite(median) else '–'} ({arrived} of {len(runs)})"
