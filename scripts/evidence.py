@@ -9,11 +9,14 @@ Results are kept with five digits and the ε that audits have measured, portfoli
 days but for their daily returns over uniform holding, and data by the name of its file.
 """
 
+import io
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from nearsym.studies.builtin import STUDIES, builtin_study
 from nearsym.studies.charts.all import charts_of
@@ -150,8 +153,11 @@ def worth(results: list[RunResult]) -> list[Chart]:
 
 
 def save(charts: list[Chart], name: str) -> None:
-    """Draw charts as a picture of the docs."""
-    draw_charts(charts).savefig(DOCS / "images" / f"{name}.png", dpi=150)
+    """Draw charts as a picture of the docs, in 256 colours: a third of the size."""
+    drawn = io.BytesIO()
+    draw_charts(charts).savefig(drawn, dpi=150)
+    picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(DOCS / "images" / f"{name}.png", optimize=True)
 
 
 def _rounded(run: RunResult) -> RunResult:
