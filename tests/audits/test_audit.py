@@ -120,7 +120,7 @@ def test_without_set_state_it_measures_rollouts_and_says_so(own, capsys):
             ["cartpole-swingup", "--plot", "picture.doc"],
             "written to a .png, .pdf or .svg file, got 'picture.doc'",
         ),
-        (["cartpole-swingup", "--plot", "nowhere/a.png"], "there is no folder nowhere"),
+        (["cartpole-swingup", "--plot", "{own}.py/a.png"], "cannot be made (File exists)"),
         (["cartpole-swingup", "--policy", "nowhere"], "There is no folder nowhere."),
         (["."], "Unknown task '.'"),
     ],

@@ -15,7 +15,7 @@ MISTAKES = {
         "--when is about relaxed weights: use it with --what relaxed.",
     ),
     "an odd file": (["plot", RUN, "--out", "x.txt"], ".png, .pdf or .svg file, got 'x.txt'"),
-    "an odd folder": (["plot", RUN, "--out", "no/x.png"], "there is no folder no"),
+    "an odd folder": (["plot", RUN, "--out", f"{RUN}/config.json/x.png"], "cannot be made"),
     "one run twice": (
         ["plot", RUN, RUN, "--what", "relaxed", "--out", "x.png"],
         "both have the seed 1",
@@ -43,4 +43,4 @@ def test_pictures(options, command):
     what = "relaxed" if options else "curve"
     assert result.json == {"file": "x.png", "what": what, "runs": [RUN]}
     assert Path("x.png").stat().st_size > 5000
-    assert command("plot", RUN, *options, "--out", "x.svg").out == "Look at x.svg\n"
+    assert command("plot", RUN, *options, "--out", "new/x.svg").out == "Look at new/x.svg\n"

@@ -55,12 +55,11 @@ def plot_audit(audit: EnvironmentAudit, path: Path, title: str = "") -> None:
 
 
 def check_plot(path: Path) -> None:
-    """Refuse a file that could not be written, before anything is measured."""
+    """Refuse a file that could not be written, before anything is measured; its folder is made."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise UsageError(f"A plot is written to a .png, .pdf or .svg file, got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise UsageError(f"The plot cannot be written: there is no folder {path.parent}.")
     _matplotlib()
+    atomic.make_place(path.parent, "path")
 
 
 def telling(audit: EnvironmentAudit) -> tuple[int, int]:
