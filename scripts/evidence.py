@@ -46,7 +46,7 @@ BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {
     "sweeps": ("sweeps", "craft"),
     "regret": ("regret", "vectors"),
-    "sweeps-cup": ("sweeps", "control"),
+    "sweeps-control": ("sweeps", "control"),
     "curves": ("curves", "control"),
     "weights": ("weights", "control"),
     "pixels": ("curves", "pixels"),

@@ -160,6 +160,20 @@ def test_runs_that_differ_in_settings():
     assert settings(random_runs()) == []
 
 
+def test_settings_are_compared_on_the_seeds_that_they_share():
+    """The usual runs have two more seeds, which failed; and one run of another length."""
+    usual = [made("rpp", seed, curve=[0.0, 9.0 + seed]) for seed in range(4)]
+    failed = [made("rpp", seed, curve=[0.0, 0.0]) for seed in (4, 5)]
+    changed = {"settings": {"algorithm.target_tau": 0.02}}
+    fast = [made("rpp", seed, curve=[0.0, 8.0 + seed], **changed) for seed in range(3)]
+    long = made("rpp", 3, curve=[0.0, 0.0, 0.0], **changed)
+    plain, other = settings([*usual, *failed, *fast, long])[0].as_json()
+    assert "end − usual" not in plain
+    assert other["end − usual"]["value"] == pytest.approx(-0.5)  # the mean of two evaluations
+    assert other["end − usual"]["seeds"] == 3
+    assert other["area − usual"]["ci95"] == pytest.approx([-0.5, -0.5])
+
+
 def test_shares_kept_equal_a_direct_computation():
     runs = [evaluated(m, s, 9) for m in MODELS for s in range(4)]
     (table,) = shares(runs + random_runs())

@@ -86,9 +86,14 @@ def settings(results: list[RunResult]) -> list[Table]:
         arms = by_arm(runs)
         if len(arms) > len({run.model for run in runs}) and world.task != TRADING:
             rows += [
-                _about(world, some) | {"run": arm, **_both(some)} for arm, some in arms.items()
+                _about(world, some)
+                | {"run": arm, **_both(some), **_beyond(some, arms.get(some[0].model, []))}
+                for arm, some in arms.items()
             ]
-    about = "Runs that differ in their settings: last three evaluations, and area under the curve."
+    about = (
+        "Runs that differ in their settings: last three evaluations, and area under the curve. "
+        "− usual: less those of the same model with its usual settings, paired by seed."
+    )
     return tabled("settings", about, rows)
 
 
@@ -172,10 +177,22 @@ def _control(results: list[RunResult]) -> dict[World, list[RunResult]]:
     return {w: runs for w, runs in by_world(results).items() if w.task != TRADING}
 
 
+_SCORES: dict[str, Score] = {"end": at_end, "area": area}
+
+
 def _both(runs: list[RunResult]) -> dict[str, Cell]:
-    scores: dict[str, Score] = {"end": at_end, "area": area}
-    found = {name: by_seed(runs, score) for name, score in scores.items()}
+    found = {name: by_seed(runs, score) for name, score in _SCORES.items()}
     return {name: mean_over_seeds(values) for name, values in found.items() if values}
+
+
+def _beyond(runs: list[RunResult], usual: list[RunResult]) -> dict[str, Cell]:
+    """What their settings gain: usual runs may have more seeds, and failures among them."""
+    if usual is runs:
+        return {}
+    lengths = {run.seed: run.frames[-1:] for run in runs}
+    alike = [run for run in usual if run.frames[-1:] == lengths.get(run.seed)]
+    gains = {n: differences(by_seed(runs, s), by_seed(alike, s)) for n, s in _SCORES.items()}
+    return {f"{name} − usual": mean_over_seeds(gain) for name, gain in gains.items() if gain}
 
 
 def _differences(runs: list[RunResult], score: Score) -> dict[str, Cell]:
