@@ -7,7 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from nearsym.audits.environment import audit_environment
+from nearsym.audits.any_environment import audit
+from nearsym.audits.environment import SEEN_AT_RANDOM, audit_environment
 from nearsym.audits.policies import uniform
 from nearsym.audits.rollouts import audit_rollouts
 from nearsym.errors import UsageError
@@ -139,6 +140,17 @@ def test_reversed_actions_in_most_places_are_no_swapped_sign(linear_world):
     found = audit_environment(world, samples=1000)
     assert found.elements[2].strength.broken_share > 0.5
     assert not found.mistakes
+
+
+def test_shares_are_those_of_random_actions_and_say_so(linear_world):
+    """Where it fails everywhere, or an own policy has acted, there is nothing to add."""
+    somewhere = linear_world(seed=1, inside=lambda x: x[1] > 0.05)
+    everywhere = linear_world(seed=1, drift=[0, 0.02, 0, 0])
+    assert SEEN_AT_RANDOM in audit_environment(somewhere, samples=200).notes
+    assert f"Note: {SEEN_AT_RANDOM}" in repr(audit_environment(somewhere, samples=200))
+    assert SEEN_AT_RANDOM not in audit_environment(everywhere, samples=200).notes
+    own = audit(somewhere, samples=200, policy=lambda obs: somewhere.action_space.low)
+    assert SEEN_AT_RANDOM not in own.notes
 
 
 def mean_truths(mdp, action, length):

@@ -19,7 +19,7 @@ from nearsym.audits.progress import Progress, as_progress
 from nearsym.audits.recommendation import Recommendation, recommended
 from nearsym.audits.simulator import Simulator, check_samples, check_seed
 from nearsym.audits.table import audit_table
-from nearsym.audits.verdict import Verdict, decide, elements_up_to, usual_epsilon
+from nearsym.audits.verdict import EVERYWHERE, Verdict, decide, elements_up_to, usual_epsilon
 from nearsym.errors import UsageError
 from nearsym.groups.group import FiniteGroup
 from nearsym.measures.stabilizers import Stabilizer
@@ -29,6 +29,10 @@ SAMPLES = 2000
 PER_EPISODE = 40
 STARTS = 200
 """Resets that the test of the initial states looks at."""
+SEEN_AT_RANDOM = (
+    "Shares are of states that random actions reach. A trained agent may be much more often where "
+    "the symmetry fails: audit again with its policy."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +124,12 @@ class EnvironmentAudit:
         return recommended(self.verdict, [e.strength for e in self.elements])
 
     @property
+    def broken_in_places(self) -> bool:
+        """Whether what is declared is right, and fails in some states only."""
+        shares = [element.strength.broken_share for element in self.elements]
+        return self.verdict != "wrong" and any(0 < share < EVERYWHERE for share in shares)
+
+    @property
     def _held(self) -> Stabilizer:
         return elements_up_to(self.epsilon, self.group, [e.strength for e in self.elements])
 
@@ -167,7 +177,10 @@ def audit_environment(
         progress=as_progress(progress),
     )
     check_transform(simulator, [state for state, _ in pairs.probes[:5]])
-    return _report(simulator, pairs, starts, epsilon, seed, find_wrong)
+    found = _report(simulator, pairs, starts, epsilon, seed, find_wrong)
+    if set(policies) <= set(RANDOM_POLICIES) and found.broken_in_places:
+        found.notes.append(SEEN_AT_RANDOM)
+    return found
 
 
 def _report(
