@@ -46,7 +46,8 @@ BLOCK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = {
     "sweeps": ("sweeps", "craft"),
     "regret": ("regret", "vectors"),
-    "sweeps-control": ("sweeps", "control"),
+    "sweeps-cup": ("sweeps", "ball_in_cup-catch"),
+    "sweeps-cartpole": ("sweeps", "cartpole-swingup"),
     "curves": ("curves", "control"),
     "weights": ("weights", "control"),
     "pixels": ("curves", "pixels"),
@@ -125,8 +126,10 @@ def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
-    """The results of the craft, those of the control tasks from state vectors, both of these, or
-    those of the control tasks from pixels."""
+    """The results of the craft, those of the control tasks from state vectors, of one of these
+    tasks, all of these, or those of the control tasks from pixels."""
+    if which in DOMAINS:
+        return [run for run in chosen(results, "control") if run.task == which]
     kinds = {None: "craft", "state": "control", "pixels": "pixels"}
     wanted = ("craft", "control") if which == "vectors" else (which,)
     return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] in wanted]
