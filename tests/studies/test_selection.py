@@ -1,5 +1,8 @@
 """Which runs belong together, and what each is worth."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from nearsym.studies.scores import (
     fresh,
     kept,
     last_third,
+    median_seconds_to,
     seconds_per_frame,
     seconds_to,
     spread,
@@ -175,7 +179,10 @@ def test_what_a_run_is_worth():
     assert last_third(made(curve=[7, 9])) == 9
     assert seconds_per_frame(run) == 0.1
     assert seconds_to(run, 15) == pytest.approx(30.0)
-    assert seconds_to(run, 60) is None
+    assert seconds_to(run, 60) == math.inf
+    untimed = replace(run, seconds=0.0)
+    assert median_seconds_to([run, run, untimed], 15) == pytest.approx(30.0)
+    assert median_seconds_to([untimed], 15) == math.inf
 
 
 def test_tests_under_noise():
