@@ -3,7 +3,8 @@
 In the three sweeps of docs/evidence.md, from symmetric to broken, approx stays close to the best
 model throughout, while exact is among the best at one end and the worst at the other. From which ε
 on exact is worse than none differs between them; on cartpole its mean is lower already at ε = 0,
-where fewer than 5 % of the samples fail. none is ahead in one symmetric world, cartpole, by 3 %, which no audit can know.
+where fewer than 5 % of the samples fail. none is ahead in one symmetric world, cartpole, by 3 %,
+which no audit can know.
 """
 
 from collections.abc import Sequence
