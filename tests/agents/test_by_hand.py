@@ -23,7 +23,6 @@ from nearsym.groups.group import FiniteGroup
 from nearsym.groups.symmetry import Symmetry
 from nearsym.layers.norm import GroupLayerNorm
 from nearsym.layers.passes import (
-    Back,
     GroupPass,
     NormPass,
     PlainPass,
@@ -31,12 +30,14 @@ from nearsym.layers.passes import (
     TanhPass,
     written_out,
 )
+from nearsym.layers.residual_pass import ResidualPass, ResidualProjectPass
+from nearsym.layers.rows import Back
 from nearsym.networks.actor_critic import ActorCritic
 from nearsym.networks.build import build_actor_critic
 from nearsym.networks.config import NetworkConfig
 
 GROUPS = [dihedral(1), dihedral(2), dihedral(3), dihedral(4)]
-MODELS = ["none", "exact", "approx", "augment"]
+MODELS = ["none", "exact", "approx", "rpp", "augment"]
 WIDE = {"hidden": 80}
 """So many channels for each element that no product of hidden layers is turned round."""
 
@@ -97,7 +98,8 @@ def same(fast: SAC | DrQV2, slow: SAC | DrQV2, batch: Batch | None = None) -> No
     slow.by_hand = None
     (found, metrics), (wanted, expected) = after(fast, 3, batch), after(slow, 3, batch)
     for one, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+        # Adam's steps are as long for a gradient that is almost zero, and so is its rounding.
+        torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-9)
     assert metrics.keys() == expected.keys()
     for name in metrics:
         torch.testing.assert_close(metrics[name], expected[name], rtol=1e-9, atol=1e-12)
@@ -108,6 +110,30 @@ def same(fast: SAC | DrQV2, slow: SAC | DrQV2, batch: Batch | None = None) -> No
 @pytest.mark.parametrize("settings", [{"waist": 5}, {"critic_norm": True}, WIDE], ids=str)
 def test_waists_norms_and_wide_layers_learn_as_by_autograd(model, group, settings):
     same(*(agent_of(group, model=model, **settings) for _ in range(2)))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "approx", "spread_strength": 0.1},
+        {"model": "rpp", "rpp_actor": (0.3, 0.1), "rpp_critic": (0.2, 0.4)},
+    ],
+    ids=str,
+)
+def test_penalties_on_weights_are_learned_from_as_by_autograd(group, settings):
+    same(*(agent_of(group, **settings) for _ in range(2)))
+    free = agent_of(group, model=settings["model"])
+    free_weights, penalised = after(free, 1)[0], after(agent_of(group, **settings), 1)[0]
+    pairs = zip(free_weights, penalised, strict=True)
+    assert any(not torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_penalty_on_an_encoder_is_left_to_autograd():
+    symmetry = Symmetry(ImageAction(dihedral(1), height=-3, width=-2), dihedral(1).sign())
+    agent = drqv2_of((37, 37, 3), symmetry, model="approx", spread_strength=0.1)
+    assert agent.by_hand is None
+    assert drqv2_of((37, 37, 3), symmetry, model="rpp").by_hand is not None  # on its actor only
 
 
 def test_what_learned_unwatched_can_be_learned_by_autograd_later():
@@ -226,10 +252,11 @@ def gradients(agent: SAC) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     actor = agent.by_hand.of_normal_actor(features, noise, temperature)
 
     loss = twin_critic_loss(networks.critic(features, batch.action), target)
+    loss = loss + networks.critic_penalty()
     of_critic = torch.autograd.grad(loss, list(networks.critic.parameters()))
     action, log_prob = squashed_normal_sample(*networks.actor(features), noise)
     q = networks.critic(features, action).amin(dim=0)
-    loss = (temperature * log_prob - q).mean()
+    loss = (temperature * log_prob - q).mean() + networks.actor_penalty()
     of_actor = torch.autograd.grad(loss, list(networks.actor.parameters()))
     return [*critic.gradients, *actor.gradients], [*of_critic, *of_actor]
 
@@ -256,7 +283,9 @@ def test_critics_that_agree_share_the_gradient():
     assert largest_difference(agent) < 1e-8
 
 
-@pytest.mark.parametrize("kind", [PlainPass, GroupPass, ProjectPass, NormPass])
+@pytest.mark.parametrize(
+    "kind", [PlainPass, GroupPass, ProjectPass, ResidualPass, ResidualProjectPass, NormPass]
+)
 @pytest.mark.parametrize("which", [0, -1])
 def test_a_gradient_that_is_off_by_a_thousandth_is_seen(kind, which, monkeypatch):
     backward = kind.backward
@@ -268,7 +297,8 @@ def test_a_gradient_that_is_off_by_a_thousandth_is_seen(kind, which, monkeypatch
         return found
 
     monkeypatch.setattr(kind, "backward", wrong)
-    model = "none" if kind is PlainPass else "approx"
+    beside_free = kind in (ResidualPass, ResidualProjectPass)
+    model = "none" if kind is PlainPass else "rpp" if beside_free else "approx"
     assert largest_difference(agent_of(dihedral(1), model=model, waist=5)) > 1e-4
 
 
@@ -304,11 +334,9 @@ def test_frozen_weights_are_left_to_autograd():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"model": "rpp"},
         {"model": "mirror"},
         {"model": "approx", "filters": 2},
         {"model": "approx", "relax": "output"},
-        {"model": "approx", "spread_strength": 1e-3},
     ],
     ids=str,
 )

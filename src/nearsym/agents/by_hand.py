@@ -4,6 +4,7 @@ For heads whose passes are written out (`networks/passes.py`). Agents learn by t
 their own losses are the slow and obvious version. An encoder that learns is left to autograd.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -38,11 +39,37 @@ class OfActor(NamedTuple):
     gradients: list[Tensor]
 
 
+class Prior:
+    """A penalty on the weights of a network. It is small, so its gradient is left to autograd."""
+
+    def __init__(self, penalty: Callable[[], Tensor | float], network: nn.Module):
+        self.penalty, self.weights = penalty, list(network.parameters())
+
+    def added(self, loss: Tensor, gradients: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        """A loss and its gradients by all weights, with the penalty and its gradients."""
+        if self.penalty is no_penalty:
+            return loss, gradients
+        with torch.inference_mode(False), torch.enable_grad():
+            value = torch.as_tensor(self.penalty())
+            found = torch.autograd.grad(value, self.weights, materialize_grads=True)
+        pairs = zip(gradients, found, strict=True)
+        return loss + value.detach(), [gradient + more for gradient, more in pairs]
+
+
 class ByHand:
     """Losses and gradients of one actor and its critics."""
 
-    def __init__(self, actor: ActorPasses, critic: CriticPasses, target: CriticPasses):
+    def __init__(
+        self,
+        actor: ActorPasses,
+        critic: CriticPasses,
+        target: CriticPasses,
+        *,
+        of_actor: Prior,
+        of_critic: Prior,
+    ):
         self.actor, self.critic, self.target = actor, critic, target
+        self.actor_prior, self.critic_prior = of_actor, of_critic
 
     def mean(self, features: Tensor) -> Tensor:
         """The mean of the policy before its tanh."""
@@ -61,7 +88,8 @@ class ByHand:
         q, saved = self.critic.forward(features, action)
         dq = (q - target) * (2 / len(target))
         found = self.critic.by_weights(saved, dq, wants_features=wants_features)
-        return OfCritic(twin_critic_loss(q, target), q, *found)
+        loss, gradients = self.critic_prior.added(twin_critic_loss(q, target), found.gradients)
+        return OfCritic(loss, q, gradients, found.by_features)
 
     @torch.no_grad()
     def of_normal_actor(self, features: Tensor, noise: Tensor, temperature: Tensor) -> OfActor:
@@ -79,7 +107,9 @@ class ByHand:
         du = 2 * weight * action - by_action * (1 - action.square()) / len(features)
         by_log_std = du * log_std.exp() * noise - weight
         by_log_std = by_log_std * (log_std == free_log_std)  # none where it is clamped
-        return OfActor(loss, log_prob, self.actor.backward(saved, du, by_log_std))
+        gradients = self.actor.backward(saved, du, by_log_std)
+        loss, gradients = self.actor_prior.added(loss, gradients)
+        return OfActor(loss, log_prob, gradients)
 
     @torch.no_grad()
     def of_deterministic_actor(
@@ -97,7 +127,8 @@ class ByHand:
         loss = penalty * saturation - least.mean()
 
         du = by_action * (mean.square() - 1) / len(features) + (2 * penalty / u.numel()) * u
-        return OfActor(loss, saturation, self.actor.backward(saved, du))
+        loss, gradients = self.actor_prior.added(loss, self.actor.backward(saved, du))
+        return OfActor(loss, saturation, gradients)
 
     def _least_value(self, features: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
         """The smaller of the critics' values, and its gradient by the action of each sample."""
@@ -108,8 +139,8 @@ class ByHand:
 
 
 def by_hand(networks: ActorCritic, target_critic: nn.Module) -> ByHand | None:
-    """How heads learn without autograd; None where they need it: for a penalty, a mirror loss,
-    frozen weights, or layers whose passes are not written out.
+    """How heads learn without autograd; None where they need it: for a mirror loss, a penalty on
+    an encoder, frozen weights, or layers whose passes are not written out.
 
     >>> from nearsym.groups.catalog import dihedral
     >>> from nearsym.groups.symmetry import Symmetry
@@ -126,8 +157,16 @@ def by_hand(networks: ActorCritic, target_critic: nn.Module) -> ByHand | None:
     target = critic_passes(target_critic)
     if actor is None or critic is None or target is None:
         return None
-    penalties = {networks.actor_penalty, networks.critic_penalty} - {no_penalty}
-    if penalties or networks.mirror_strength > 0:
+    of_encoder = networks.critic_penalty is not no_penalty and _learns(networks.encoder)
+    if of_encoder or networks.mirror_strength > 0:
         return None
     weights = (*networks.actor.parameters(), *networks.critic.parameters())
-    return ByHand(actor, critic, target) if all(p.requires_grad for p in weights) else None
+    if not all(p.requires_grad for p in weights):
+        return None
+    of_actor = Prior(networks.actor_penalty, networks.actor)
+    of_critic = Prior(networks.critic_penalty, networks.critic)
+    return ByHand(actor, critic, target, of_actor=of_actor, of_critic=of_critic)
+
+
+def _learns(network: nn.Module) -> bool:
+    return next(network.parameters(), None) is not None

@@ -15,7 +15,7 @@ from nearsym.runs.train import torch_threads
 from nearsym.training.allocator import keep_freed_memory
 
 TASKS = {"D1": "cartpole-swingup", "D2": "reacher-hard"}
-MODELS = ("none", "exact", "approx", "augment", "mirror")
+MODELS = ("none", "exact", "approx", "rpp", "augment", "mirror")
 TARGETS = {("none", "D1"): 0.60, ("approx", "D1"): 0.80, ("approx", "D2"): 0.90}
 APPROX_OVER_EXACT = AUGMENT_OVER_NONE = 1.10
 AT_ONCE = 5

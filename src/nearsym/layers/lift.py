@@ -161,6 +161,11 @@ class ProjectLinear(nn.Module):
         bias = self.bias if self.invariant is None else self.invariant() @ self.bias
         return bias.squeeze(-1) if self.out_channels == 1 else bias.t()
 
+    def invariant_bias_backward(self, dy: Float[Tensor, "size"]) -> Float[Tensor, "size 1"]:
+        """The gradient by the bias, for one channel, from that by what it adds."""
+        column = dy.unsqueeze(1)
+        return column if self.invariant is None else self.invariant().t() @ column
+
     def expand(self, filters: Float[Tensor, "size_out in"]) -> Float[Tensor, "rows columns"]:
         """The matrix of the exact layer: rows (coordinate, out), columns (g, in)."""
         vectors = filters.unflatten(0, (self.out_rep.size, -1))

@@ -3,13 +3,10 @@
 Updates of small networks on a CPU spend more time on entering operations than on products, and
 autograd enters many. Heads that are made of these layers alone can do without it
 (`agents/by_hand.py`); the layers' own `forward` is the slow and obvious version.
-
-Features are rows here, (|G|·batch, channels), the elements one after the other: over the trivial
-group that is a plain batch. What a forward pass returns beside its rows is for the backward pass.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,26 +14,9 @@ from torch import Tensor, nn
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.norm import GroupLayerNorm
-
-
-class Back(NamedTuple):
-    """What a backward pass finds."""
-
-    dx: Any
-    """The gradient by x; None where nobody wants it."""
-    learned: list[Tensor]
-    """The gradients by what the layer learns, in that order; empty if it does not learn."""
-
-
-class Pass(Protocol):
-    """Both passes of a layer that shares its weights with them."""
-
-    learned: list[nn.Parameter]
-    """Filters, bias and relaxed weights, as far as there are such."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Any]: ...
-
-    def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back: ...
+from nearsym.layers.residual_pass import beside_free
+from nearsym.layers.residual_path import ResidualPath
+from nearsym.layers.rows import Back, Pass, by_element, by_sample
 
 
 def written_out(layer: nn.Module) -> Pass | None:
@@ -50,6 +30,8 @@ def written_out(layer: nn.Module) -> Pass | None:
     >>> bool(torch.allclose(y.view(2, 5, 4).transpose(0, 1), layer(x)))
     True
     """
+    if type(layer) is ResidualPath:
+        return beside_free(layer)
     if type(layer) is ProjectLinear and len(layer.filters) == layer.out_channels == 1:
         return ProjectPass(layer)
     if type(layer) is GroupLayerNorm:
@@ -150,9 +132,7 @@ class ProjectPass:
         dv, by_relaxed = (dy, []) if self.plain else self._by_element(v, dy)
         found = [torch.mm(dv.t(), x).unsqueeze(0)] if learns else []
         if learns and self.layer.bias is not None:
-            onto = self.layer.invariant
-            by_bias = dy.sum(0).unsqueeze(1)
-            found.append(by_bias if onto is None else torch.mm(onto().t(), by_bias))
+            found.append(self.layer.invariant_bias_backward(dy.sum(0)))
         if learns:
             found += by_relaxed
         return Back(torch.mm(dv, self.filters[0]) if wants_x else None, found)
@@ -175,29 +155,21 @@ class NormPass:
         self.order, self.size = layer.group.order, [layer.group.order * layer.channels]
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
-        samples, affine = self._by_sample(x), self._affine()
+        samples, affine = by_sample(x, self.order), self._affine()
         y, mean, rstd = torch.native_layer_norm(samples, self.size, *affine, self.layer.eps)
-        return self._by_element(y), (samples, mean, rstd, affine)
+        return by_element(y, self.order), (samples, mean, rstd, affine)
 
     def backward(self, saved: Any, dy: Tensor, *, learns: bool, wants_x: bool) -> Back:
         samples, mean, rstd, affine = saved
+        dy, wanted = by_sample(dy, self.order), [wants_x, learns, learns]
         dx, *found = torch.ops.aten.native_layer_norm_backward(
-            self._by_sample(dy), samples, self.size, mean, rstd, *affine, [wants_x, learns, learns]
+            dy, samples, self.size, mean, rstd, *affine, wanted
         )
         learned = [found[i].view(self.order, -1).sum(0) for i in range(2)] if learns else []
-        return Back(self._by_element(dx) if wants_x else None, learned)
+        return Back(by_element(dx, self.order) if wants_x else None, learned)
 
     def _affine(self) -> tuple[Tensor, Tensor]:
         return self.layer.weight.repeat(self.order), self.layer.bias.repeat(self.order)
-
-    def _by_sample(self, rows: Tensor) -> Tensor:
-        """(|G|·batch, channels) as (batch, |G|·channels)."""
-        return rows.view(self.order, -1, rows.shape[-1]).transpose(0, 1).reshape(-1, *self.size)
-
-    def _by_element(self, samples: Tensor) -> Tensor:
-        """The inverse."""
-        elements = samples.view(len(samples), self.order, -1).transpose(0, 1)
-        return elements.reshape(-1, self.layer.channels)
 
 
 class TanhPass:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from nearsym.layers.passes import Back, Chain, Pass, written_out
+from nearsym.layers.passes import Chain, written_out
+from nearsym.layers.rows import Back, Pass
 from nearsym.networks.heads import Body, DeterministicActor, GaussianActor, TwinCritic
 
 
