@@ -1,6 +1,7 @@
 """Gradients that are written out are those of autograd."""
 
 import copy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from torch import nn
 
 from nearsym.agents.base import Compute
 from nearsym.agents.batch import Batch
-from nearsym.agents.by_hand import by_hand
+from nearsym.agents.by_hand import Prior, by_hand
 from nearsym.agents.drqv2 import DrQV2, DrQV2Config
 from nearsym.agents.losses import (
     squashed_normal_sample,
@@ -18,9 +19,11 @@ from nearsym.agents.losses import (
 )
 from nearsym.agents.sac import SAC, SACConfig
 from nearsym.groups.action import ImageAction
-from nearsym.groups.catalog import dihedral
+from nearsym.groups.catalog import cyclic, dihedral
 from nearsym.groups.group import FiniteGroup
-from nearsym.groups.symmetry import Symmetry
+from nearsym.groups.symmetry import Symmetry, TimeSymmetry
+from nearsym.layers.free import FreeLinear
+from nearsym.layers.linear import GroupLinear
 from nearsym.layers.norm import GroupLayerNorm
 from nearsym.layers.passes import (
     GroupPass,
@@ -31,8 +34,9 @@ from nearsym.layers.passes import (
     written_out,
 )
 from nearsym.layers.residual_pass import ResidualPass, ResidualProjectPass
+from nearsym.layers.residual_path import ResidualPath
 from nearsym.layers.rows import Back
-from nearsym.networks.actor_critic import ActorCritic
+from nearsym.networks.actor_critic import ActorCritic, no_penalty
 from nearsym.networks.build import build_actor_critic
 from nearsym.networks.config import NetworkConfig
 
@@ -97,9 +101,11 @@ def same(fast: SAC | DrQV2, slow: SAC | DrQV2, batch: Batch | None = None) -> No
     assert fast.by_hand is not None
     slow.by_hand = None
     (found, metrics), (wanted, expected) = after(fast, 3, batch), after(slow, 3, batch)
+    # Adam's steps are as long for a gradient that is almost zero, and so is its rounding.
+    loose = fast.networks.actor_penalty is not no_penalty
+    close = {"rtol": 1e-7, "atol": 1e-9} if loose else {"rtol": 1e-9, "atol": 1e-12}
     for one, other in zip(found, wanted, strict=True):
-        # Adam's steps are as long for a gradient that is almost zero, and so is its rounding.
-        torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-9)
+        torch.testing.assert_close(one, other, **close)
     assert metrics.keys() == expected.keys()
     for name in metrics:
         torch.testing.assert_close(metrics[name], expected[name], rtol=1e-9, atol=1e-12)
@@ -123,10 +129,31 @@ def test_waists_norms_and_wide_layers_learn_as_by_autograd(model, group, setting
 )
 def test_penalties_on_weights_are_learned_from_as_by_autograd(group, settings):
     same(*(agent_of(group, **settings) for _ in range(2)))
+    assert largest_difference(agent_of(group, **settings)) < 1e-8
     free = agent_of(group, model=settings["model"])
     free_weights, penalised = after(free, 1)[0], after(agent_of(group, **settings), 1)[0]
     pairs = zip(free_weights, penalised, strict=True)
     assert any(not torch.equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("penalty", [lambda: 1.5, lambda: torch.zeros(())])
+def test_a_penalty_that_no_weight_has_a_part_in_is_added(penalty):
+    agent = agent_of(dihedral(1), model="exact")
+    weights = list(agent.networks.actor.parameters())
+    loss, gradients = Prior(penalty, agent.networks.actor).added(torch.ones(()), weights)
+    assert loss == 1.0 + penalty()
+    assert gradients is weights
+
+
+def test_heads_without_residual_paths_learn_with_the_priors_of_rpp():
+    """Plain heads over a window of days: rpp is about its encoder."""
+    symmetry = TimeSymmetry("T", window=3, features=1, actions=3)
+    agent = drqv2_of((3,), symmetry, model="rpp", window_heads="plain")
+    assert agent.networks.actor_penalty is not no_penalty
+    assert agent.networks.actor_penalty() == 0.0
+    agent.by_hand.of_deterministic_actor(
+        agent.encode(batch_of().obs).detach(), batch_of().next_obs, std=0.2, clip=0.3, penalty=0.0
+    )
 
 
 def test_a_penalty_on_an_encoder_is_left_to_autograd():
@@ -147,7 +174,7 @@ def test_what_learned_unwatched_can_be_learned_by_autograd_later():
     assert all(torch.isfinite(weight).all() for weight in learned)
 
 
-def drqv2_of(shape: tuple[int, ...], symmetry: Symmetry, **settings) -> DrQV2:
+def drqv2_of(shape: tuple[int, ...], symmetry: Symmetry | TimeSymmetry, **settings) -> DrQV2:
     torch.manual_seed(0)
     config = NetworkConfig(**{"hidden": 16, "channels": 4, "waist": 5} | settings)
     networks = shaken(build_actor_critic(symmetry, shape, "drqv2", config), torch.float64)
@@ -229,6 +256,21 @@ def test_a_layer_between_others_goes_back_as_autograd_does(layer):
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("free_bias", [False, True])
+def test_biases_of_a_residual_path(bias, free_bias):
+    """Both layers have one, or none; other paths are left to autograd."""
+    exact = GroupLinear(dihedral(2), 3, 5, bias=bias)
+    path = ResidualPath(exact, FreeLinear((4, 3), (4, 5), bias=free_bias))
+    passes = written_out(path)
+    if bias != free_bias:
+        assert passes is None
+        return
+    x = torch.randn(6, 4, 3)
+    y, _ = passes.forward(x.transpose(0, 1).reshape(-1, 3))
+    torch.testing.assert_close(y.view(4, 6, 5).transpose(0, 1), path(x))
+
+
 def test_a_clamped_deviation_has_no_gradient():
     fast, slow = agent_of(dihedral(1), model="exact"), agent_of(dihedral(1), model="exact")
     slow.by_hand = None
@@ -267,8 +309,11 @@ def largest_difference(agent: SAC) -> float:
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=str)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("model", "group"),
+    [*product(MODELS, GROUPS), ("rpp", cyclic(4))],
+    ids=str,
+)
 def test_every_gradient_is_that_of_autograd(model, group):
     agent = agent_of(group, model=model)
     assert largest_difference(agent) < 1e-8  # autograd's softplus is linear beyond 20
@@ -310,8 +355,11 @@ def test_a_tanh_that_goes_back_wrongly_is_seen(monkeypatch):
     assert largest_difference(agent_of(dihedral(1), model="approx", waist=5)) > 1e-4
 
 
-def test_a_copied_agent_learns_by_itself():
-    agent = agent_of(dihedral(1), model="approx")
+@pytest.mark.parametrize(
+    "settings", [{"model": "approx", "spread_strength": 0.1}, {"model": "rpp", "rpp_actor": (1, 1)}]
+)
+def test_a_copied_agent_learns_by_itself(settings):
+    agent = agent_of(dihedral(1), **settings)
     twin = copy.deepcopy(agent)
     for one, other in zip(after(agent, 3)[0], after(twin, 3)[0], strict=True):
         assert torch.equal(one, other)

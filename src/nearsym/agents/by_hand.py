@@ -40,7 +40,7 @@ class OfActor(NamedTuple):
 
 
 class Prior:
-    """A penalty on the weights of a network. It is small, so its gradient is left to autograd."""
+    """A penalty on the weights of a network, whose gradient is left to autograd."""
 
     def __init__(self, penalty: Callable[[], Tensor | float], network: nn.Module):
         self.penalty, self.weights = penalty, list(network.parameters())
@@ -51,9 +51,12 @@ class Prior:
             return loss, gradients
         with torch.inference_mode(False), torch.enable_grad():
             value = torch.as_tensor(self.penalty())
-            found = torch.autograd.grad(value, self.weights, materialize_grads=True)
+            if not value.requires_grad:  # a number, or a penalty on layers that are not there
+                return loss + value, gradients
+            found = torch.autograd.grad(value, self.weights, allow_unused=True)
         pairs = zip(gradients, found, strict=True)
-        return loss + value.detach(), [gradient + more for gradient, more in pairs]
+        both = [one if more is None else one + more for one, more in pairs]
+        return loss + value.detach(), both
 
 
 class ByHand:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from nearsym.layers.lift import ProjectLinear
 from nearsym.layers.linear import GroupLinear
 from nearsym.layers.norm import GroupLayerNorm
-from nearsym.layers.residual_pass import beside_free
+from nearsym.layers.residual_pass import residual_pass
 from nearsym.layers.residual_path import ResidualPath
 from nearsym.layers.rows import Back, Pass, by_element, by_sample
 
@@ -31,7 +31,7 @@ def written_out(layer: nn.Module) -> Pass | None:
     True
     """
     if type(layer) is ResidualPath:
-        return beside_free(layer)
+        return residual_pass(layer)
     if type(layer) is ProjectLinear and len(layer.filters) == layer.out_channels == 1:
         return ProjectPass(layer)
     if type(layer) is GroupLayerNorm:

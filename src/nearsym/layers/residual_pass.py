@@ -13,13 +13,14 @@ from nearsym.layers.residual_path import ResidualPath
 from nearsym.layers.rows import Back, Pass, by_element, by_sample
 
 
-def beside_free(path: ResidualPath) -> Pass | None:
+def residual_pass(path: ResidualPath) -> Pass | None:
     """The passes of a residual path; None where they are not written out."""
     exact, free = path.exact, path.free
     if type(free) is not FreeLinear:
         return None
     if type(exact) is GroupLinear and exact.relaxed is None:
-        return ResidualPass(exact, free.linear)
+        both = (exact.bias is None) == (free.linear.bias is None)
+        return ResidualPass(exact, free.linear) if both else None
     if type(exact) is ProjectLinear and exact.relaxed is None and exact.out_channels == 1:
         return ResidualProjectPass(exact, free.linear)
     return None
@@ -39,9 +40,11 @@ class ResidualPass:
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]:
         n, samples = self.order, by_sample(x, self.order).expand(self.order, -1, -1)
-        blocks = torch.mm(self.spread_out, self.filters.view(n, -1)).view(n, n, self.width, -1)
+        # As (stored, out, in): turned before it is spread out, while it is small.
+        turned = self.filters.view(n, self.width, -1).transpose(1, 2).reshape(n, -1)
+        blocks = torch.mm(self.spread_out, turned).view(n, n, -1, self.width)  # (g, h, out, in)
         free = self.free.view(n, -1, n, self.width)
-        matrix = (free + blocks.permute(0, 3, 1, 2)).flatten(2)  # (g, out, h·in)
+        matrix = (free + blocks.transpose(1, 2)).flatten(2)  # (g, out, h·in)
         y = torch.bmm(samples, matrix.transpose(1, 2))
         if self.bias is not None:  # where the exact layer has one, the free layer has
             y += self.bias + self.free_bias.view(n, 1, -1)
@@ -61,8 +64,9 @@ class ResidualPass:
     def _by_learned(self, samples: Tensor, dy: Tensor) -> list[Tensor]:
         n = self.order
         by_free = torch.bmm(dy.transpose(1, 2), samples)  # (g, out, h·in)
-        blocks = by_free.view(n, -1, n, self.width).permute(0, 2, 3, 1).reshape(n * n, -1)
-        by_filters = torch.mm(self.spread_out.t(), blocks).view_as(self.filters)
+        blocks = by_free.view(n, -1, n, self.width).transpose(1, 2).reshape(n * n, -1)
+        turned = torch.mm(self.spread_out.t(), blocks).view(n, -1, self.width)
+        by_filters = turned.transpose(1, 2).reshape(self.filters.shape)
         if self.bias is None:
             return [by_filters, by_free.view_as(self.free)]
         by_bias = dy.sum(1)
@@ -73,11 +77,8 @@ class ResidualProjectPass:
     """A projection beside a free one: y = (E(A) + F) x + b + f."""
 
     def __init__(self, exact: ProjectLinear, free: nn.Linear):
-        self.exact, self.order, self.learned = (
-            exact,
-            exact.group.order,
-            [*exact.parameters(), *free.parameters()],
-        )
+        self.exact, self.order = exact, exact.group.order
+        self.learned = [*exact.parameters(), *free.parameters()]
         self.filters, self.free, self.free_bias = exact.filters, free.weight, free.bias
         self.average = exact.average().view(-1, exact.out_rep.size)  # (size·g, size)
 
@@ -97,8 +98,7 @@ class ResidualProjectPass:
     def _by_learned(self, samples: Tensor, dy: Tensor) -> list[Tensor]:
         by_free, by_bias = torch.mm(dy.t(), samples), dy.sum(0)
         blocks = by_free.view(len(self.average), -1)
-        by_filters = torch.mm(self.average.t(), blocks).unsqueeze(0)
-        found = [by_filters]
+        found = [torch.mm(self.average.t(), blocks).unsqueeze(0)]
         if self.exact.bias is not None:
             found.append(self.exact.invariant_bias_backward(by_bias))
         return [*found, by_free, *([] if self.free_bias is None else [by_bias])]

@@ -81,5 +81,4 @@ def residual_penalties(module: nn.Module) -> tuple[Float[Tensor, ""], Float[Tens
 def _squares(parameters: list[nn.Parameter]) -> Tensor:
     if not parameters:
         return torch.zeros(())
-    weights = torch.cat([p.flatten() for p in parameters])
-    return weights.dot(weights)
+    return torch.stack([p.square().sum() for p in parameters]).sum()

@@ -22,7 +22,7 @@ class Pass(Protocol):
     """Both passes of a layer that shares its weights with them."""
 
     learned: list[nn.Parameter]
-    """Filters, bias and relaxed weights, as far as there are such."""
+    """All parameters of the layer, in the order of their gradients."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, Any]: ...
 

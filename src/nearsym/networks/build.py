@@ -13,14 +13,13 @@ from nearsym.groups.catalog import trivial
 from nearsym.groups.group import FiniteGroup
 from nearsym.groups.representation import Representation, trivial_of
 from nearsym.groups.symmetry import Symmetry, TimeSymmetry
-from nearsym.layers.relaxation import spread_penalty
-from nearsym.layers.residual_path import residual_penalties
 from nearsym.networks.actor_critic import ActorCritic, no_penalty
 from nearsym.networks.config import NetworkConfig
 from nearsym.networks.encoder import PixelEncoder, VectorEncoder
 from nearsym.networks.heads import DeterministicActor, GaussianActor, TwinCritic
 from nearsym.networks.kit import TAUGHT, Kit, make_kit, make_time_kit
 from nearsym.networks.moves import RandomMoves
+from nearsym.networks.penalty import Penalty
 from nearsym.networks.sit import SiTEncoder
 from nearsym.networks.window import FlatEncoder, TemporalEncoder, window_encoder
 from nearsym.networks.window_networks import Parts, matched_width, window_networks
@@ -203,19 +202,8 @@ def _penalty(
     config: NetworkConfig, priors: tuple[float, float], *modules: nn.Module
 ) -> Callable[[], Tensor | float]:
     """The regulariser of some modules as a function without arguments."""
-    has_priors = config.model == "rpp" and any(priors)
-    has_spread = config.model == "approx" and config.spread_strength > 0
-    if not has_priors and not has_spread:
-        return no_penalty
-
-    def penalty() -> Tensor | float:
-        total: Tensor | float = 0.0
-        for module in modules:
-            if has_priors:
-                exact, free = residual_penalties(module)
-                total = total + priors[0] * exact + priors[1] * free
-            if has_spread:
-                total = total + config.spread_strength * spread_penalty(module)
-        return total
-
-    return penalty
+    if config.model == "rpp" and any(priors):
+        return Penalty(modules, *priors)
+    if config.model == "approx" and config.spread_strength > 0:
+        return Penalty(modules, spread=config.spread_strength)
+    return no_penalty
