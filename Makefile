@@ -5,13 +5,16 @@ BIN := .venv/bin
 # One torch thread for each test process; two processes fill two cores.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow test-outside check docs wheel-check audit-dependencies format install gl clean
+.PHONY: demo test test-longer test-slow test-outside check docs wheel-check audit-dependencies format install gl clean
 
 demo: install  ## train three agents in a partly symmetric world and draw what they learned
 	$(BIN)/python examples/demo
 
 test: install  ## everything a user should be able to trust, within minutes
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-longer: install  ## the rest of the tests that CI runs: long examples, small studies, failures
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m longer
 
 test-slow: install  ## kills, soaks, fuzzing: about an hour
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
@@ -28,7 +31,7 @@ check: install  ## format, lint, types, import contract, then the tests
 	$(MAKE) test
 
 docs: install  ## links, commands, examples and the notebook of the docs
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/docs
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not outside" tests/docs
 
 wheel-check:  ## the wheel, in a new environment, far from the checkout
 	sh scripts/check_wheel.sh $(PYTHON)

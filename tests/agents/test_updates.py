@@ -177,6 +177,7 @@ def test_updates_repeat_for_a_seed(agent, pixels, make_agent, make_batch, weight
     assert not torch.equal(run(0), run(1))
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     ("model", "layers", "size"),
     [("approx", "group", 37), ("approx", "steerable", 37), ("rpp", "group", 37), ("sit", None, 37)],

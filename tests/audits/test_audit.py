@@ -186,6 +186,7 @@ def test_a_run_where_states_cannot_be_set(own, tmp_path, capsys):
     assert "--variant belongs to the task craft, the control tasks" in capsys.readouterr().err
 
 
+@pytest.mark.longer
 def test_a_policy_brings_its_own_steps(trained, capsys):
     full = "nearsym/cartpole-swingup"
     asked = ["audit", full, "--policy", str(trained), "--samples", "100"]

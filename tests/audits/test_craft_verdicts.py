@@ -30,6 +30,7 @@ def test_whole_turns_are_exact(tilt, seed):
     assert found.stabilizer == ROTATIONS + MIRRORS
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("tilt", [15, 30, 60, 75])
 def test_askew_thrusters_keep_the_rotations(tilt, seed):

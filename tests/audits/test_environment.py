@@ -179,6 +179,7 @@ def table(seed, *, certain, broken=1.0):
     return mdp, action
 
 
+@pytest.mark.longer
 def test_intervals_cover_the_truth_of_a_tabular_simulator(table_world):
     covered = []
     for seed in range(60):

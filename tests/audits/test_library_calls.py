@@ -193,6 +193,7 @@ def agent():
     return networks, policy
 
 
+@pytest.mark.longer
 def test_an_agent_in_its_world(agent, tmp_path):
     env = MirrorPendulum(wind=0.2)
     found = audit_agent_in(env, *agent, discount=0.9, samples=100)
@@ -224,6 +225,7 @@ def test_an_agent_where_states_cannot_be_set(agent, closed):
     assert "no α, which needs steps from s and g·s" in str(found)
 
 
+@pytest.mark.longer
 def test_networks_read_what_their_own_layer_shows(agent):
     pendulum = MirrorPendulum()
     doubled = gym.wrappers.TransformObservation(

@@ -240,6 +240,7 @@ def check_random_wrong(name, seed):
     assert found.verdict in ("wrong", "partial")
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", ["Walker2d-v5", "Ant-v5"])
 def test_random_wrong_declarations_never_pass(name, seed):

@@ -20,6 +20,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("has_it", [True, False])
 def test_every_row_compares_with_the_plain_layer(monkeypatch, has_it):
     monkeypatch.setattr(layers, "has_bfloat16", lambda: has_it)

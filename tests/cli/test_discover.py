@@ -18,6 +18,7 @@ def test_a_declaration_is_found_and_written(tmp_path, capsys):
     assert "dihedral(1)" in found["declaration"]
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("env", ["Pendulum-v1", "own_pendulum:make", "InvertedPendulum-v5"])
 def test_what_was_written_can_be_audited_and_trained(env, tmp_path, monkeypatch, capsys):
     (tmp_path / "own_pendulum.py").write_text(

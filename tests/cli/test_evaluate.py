@@ -58,6 +58,7 @@ def test_mistakes(mistake, command):
     assert result.out == ""
 
 
+@pytest.mark.longer
 def test_several_runs_as_one_result(command):
     train = ["train", "craft", "--preset", "smoke", "--frames", 600, "--eval-every", 300]
     for seed in (0, 1):

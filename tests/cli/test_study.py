@@ -58,6 +58,7 @@ def test_a_dry_run_of_a_study_that_needs_no_training_builds_nothing(command, tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.longer
 def test_a_study_that_needs_no_training(command, tmp_path):
     found = command("study", "tasks", "--scale", "smoke", "--json").json
     assert {"study", "scale", "runs", "tables", "claims", "core_hours", "out"} <= set(found)

@@ -76,6 +76,7 @@ def test_a_report(results, capsys):
     assert "<title>Mine</title>" in page.read_text("utf-8")
 
 
+@pytest.mark.longer
 def test_a_report_of_several_files_with_files_for_papers(results, capsys):
     files = [str(results / "results.jsonl")] * 2
     options = ["--out", str(results / "a.html"), "--files", str(results / "paper"), "--json"]

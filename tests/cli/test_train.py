@@ -236,6 +236,7 @@ def test_train_and_evaluate_with_json(command):
     assert longer.json["frames"] == 560
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     "options",
     [

@@ -48,6 +48,7 @@ def test_askew_thrusters_leave_the_rotations():
     assert len(found.exact) == 3
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("name", ["cartpole-swingup", "acrobot-swingup", "ball_in_cup-catch"])
 def test_the_mirror_of_control_tasks(name):
     env = state_task(name)
@@ -77,6 +78,7 @@ def test_nothing_where_there_is_nothing(name):
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     "name", ["swimmer", "walker2d", "ant", pytest.param("humanoid", marks=SLOW)]
 )
@@ -92,6 +94,7 @@ def test_robots(name):
     assert np.array_equal(ours, theirs)
 
 
+@pytest.mark.longer
 def test_what_only_the_reward_breaks_is_told():
     found = quick(gym.make("Ant-v5", include_cfrc_ext_in_observation=False))
     assert len(found.dynamics_only) == 6  # the rest of D4
@@ -121,6 +124,7 @@ def test_approximate_symmetries_come_with_their_epsilon(name, variant):
     assert mirror.eps_p == pytest.approx(measured.eps_p.mean, rel=0.5)
 
 
+@pytest.mark.longer
 def test_the_declaration_can_be_pasted():
     for make in (lambda: gym.make("Pendulum-v1"), lambda: state_task("craft", "tilt=90")):
         env = make()

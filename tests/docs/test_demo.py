@@ -21,6 +21,7 @@ def demo(out: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.longer
 def test_it_audits_trains_tells_and_draws(tmp_path):
     finished = demo(tmp_path / "demo", *TINY)
     assert finished.returncode == 0, finished.stderr

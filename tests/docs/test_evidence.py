@@ -10,6 +10,7 @@ NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s±\s(\d[\d,]*(?:\.\d+)?)")
 """A number with its interval, as tables and pages write it."""
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("name", ["PAGE", "TRADES"])
 def test_its_tables_are_those_of_the_results(script, name):
     path = getattr(script, name)

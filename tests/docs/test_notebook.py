@@ -18,6 +18,7 @@ def test_it_is_short_and_holds_no_outputs():
         assert cell["execution_count"] is None
 
 
+@pytest.mark.longer
 @pytest.mark.timeout(240)
 def test_it_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

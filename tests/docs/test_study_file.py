@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = (Path(__file__).parents[2] / "docs" / "studies.md").read_text("utf-8")
 TOML = re.compile(r"^```toml\n# (\w+\.toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.longer
 def test_it_runs_at_the_scale_smoke(tmp_path):
     ((name, text),) = TOML.findall(PAGE)
     shorter = text.replace("[[grid]]", "[[grid]]\nframes = 600")

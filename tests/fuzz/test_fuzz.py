@@ -127,6 +127,7 @@ def assert_none_fails(kind, numbers, world):
     assert not failures, f"{len(failures)} of {len(numbers)}:\n" + "\n".join(failures[:20])
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("kind", CASES)
 def test_a_few_cases(kind, world):
     assert_none_fails(kind, range(FIXED[kind]), world)

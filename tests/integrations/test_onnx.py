@@ -67,6 +67,7 @@ def mean_actions(networks, obs):
     return MeanPolicy(networks)(torch.from_numpy(obs)).numpy()
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(("kind", "model", "agent", "layers"), cases())
 def test_the_file_acts_as_the_networks(
     kind, model, agent, layers, make_networks, make_space, actions, tmp_path
@@ -85,6 +86,7 @@ def test_the_file_acts_as_the_networks(
     assert [entry.name for entry in tmp_path.iterdir()] == ["policy.onnx"]
 
 
+@pytest.mark.longer
 def test_the_equivariant_readout_of_sit(make_networks, make_space, actions, tmp_path):
     networks = make_networks(51, model="sit", sit_readout="equivariant")
     path, space = tmp_path / "policy.onnx", make_space(51)

@@ -80,6 +80,7 @@ class Policy(nn.Module):
         return self.actor(self.encoder(obs))[0]
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("kind", ["T", "ST"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_files_take_any_number_of_windows(kind, tmp_path):

@@ -31,6 +31,7 @@ def test_states_are_restored(cartpole):
     )
 
 
+@pytest.mark.longer
 def test_a_symmetry_is_all_there_is_to_declare(cartpole):
     mirror = dihedral(1)
     for sign, verdict in ((-1, "exact"), (1, "wrong")):

@@ -129,6 +129,7 @@ def test_a_checkpoint_that_is_not_there(vectors):
         vectors.evaluate(checkpoint="bst")
 
 
+@pytest.mark.longer
 def test_a_trader_beside_its_baselines(trader):
     result = trader.evaluate(episodes=2)
     assert len(result["value"]) == len(result["costs"]) == 2

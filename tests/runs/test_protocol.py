@@ -48,6 +48,7 @@ def change_setting(folder, section, **values):
     path.write_text(json.dumps(content))
 
 
+@pytest.mark.longer
 def test_the_mean_is_that_of_the_runs_one_by_one(family):
     found = mean_over_runs(family, episodes=3)
     alone = [run.evaluate(3) for run in family]
@@ -174,6 +175,7 @@ def test_noise_needs_images(family, noise, monkeypatch):
         best_of_runs(family, noise=noise)
 
 
+@pytest.mark.longer
 def test_noise_of_the_task_and_of_ones_own(trained):
     run = trained("cartpole-swingup", "drqv2", 320, obs="pixels")
     noisy = best_of_runs([run], episodes=1, noise="task")

@@ -152,6 +152,7 @@ def test_a_row_for_each_filter(shape):
         assert rows[k, t, g] == pytest.approx(np.mean(weights[t, k, ..., g]))
 
 
+@pytest.mark.longer
 def test_days_and_scales_have_names_too(trained):
     assert _labels(TimeSymmetry("ST", 3, 1, 1), 3) == ("day -2", "day -1", "day 0")
     figure = trained("trading", "sac", 300, symmetry="ST").plot_relaxed()

@@ -116,6 +116,7 @@ def test_every_setting_decides_numbers(toys):
         assert digest(configure(toys.vector, preset="smoke", **{section: values})) != digest(usual)
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("model", ["none", "exact", "approx"])
 def test_a_run_resumes_bit_for_bit(model, tmp_path):
     config = configure("swimmer", model=model, **SHORT)

@@ -149,6 +149,7 @@ def test_no_worker_outlives_a_study(whole):
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.longer
 def test_killed_workers_change_nothing(study, whole, tmp_path, numbers):
     """Each is killed once it has saved something, so that there is something to go on from."""
     killed = []
@@ -179,6 +180,7 @@ def count_of_frames(folder):
     return played == sorted(set(played)) == [300, 600]
 
 
+@pytest.mark.longer
 def test_a_vanished_folder_is_a_sentence_and_leaves_the_rest_intact(
     study, whole, tmp_path, numbers
 ):
@@ -227,6 +229,7 @@ def test_a_place_that_cannot_be_made(study, tmp_path):
         run_study(study(), out=tmp_path / "file" / "out")
 
 
+@pytest.mark.longer
 def test_stopping_saves_what_runs(study, tmp_path):
     def asked():
         return bool(list(tmp_path.glob("pool/*/checkpoints/checkpoint-*")))
@@ -271,6 +274,7 @@ def wait_for(folder, pattern, count, process):
         time.sleep(0.05)
 
 
+@pytest.mark.longer
 def test_the_driver_is_killed_and_interrupted(whole, tmp_path, numbers):
     checkpoints = "out/pool/*/checkpoints/checkpoint-*"
     killed = driver(tmp_path)
@@ -311,6 +315,7 @@ class Own(gymnasium.Wrapper):
 """
 
 
+@pytest.mark.longer
 def test_an_environment_of_ones_own(tmp_path):
     (tmp_path / "own_robot.py").write_text(ROBOT)
     axes = "task = 'own_robot:Own'\nmodel = 'exact'\nframes = 600\ntraining.eval_every = 300"

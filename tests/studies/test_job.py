@@ -79,6 +79,7 @@ def test_another_evaluation_of_a_trained_run_only_plays(job, jobs, once):
     assert result(other).evaluations["clean"] == result(job).evaluations["clean"][:1]
 
 
+@pytest.mark.longer
 def test_a_run_grows_and_what_was_kept_of_it_stays(jobs, tmp_path):
     axes = {"model": "none", "seed": 0, "training__checkpoint_every": 600}
     short, long = jobs(**axes, frames=[600, 900])

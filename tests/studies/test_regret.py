@@ -125,6 +125,7 @@ def coverage(drawn, seeds, times=150):
     return {about: float(np.mean(inside)) for about, inside in found.items()}
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("seeds", [5, 10])
 @pytest.mark.parametrize("drawn", [independent, lucky, failing])
 def test_intervals_cover_the_truth(drawn, seeds):
@@ -133,6 +134,7 @@ def test_intervals_cover_the_truth(drawn, seeds):
     assert np.mean(list(covered.values())) > 0.92, covered
 
 
+@pytest.mark.longer
 def test_intervals_are_too_narrow_where_seeds_fail_outright():
     """As the docs warn: with five seeds half of all draws have none that fails."""
     few, more = (coverage(failing_outright, seeds) for seeds in (5, 10))

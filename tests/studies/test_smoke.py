@@ -13,6 +13,8 @@ from nearsym.studies.planted import share_found
 from nearsym.studies.report.page import read_sources, write_report
 from nearsym.studies.tables.all import tables_of
 
+pytestmark = pytest.mark.longer
+
 OF_THREE_SEEDS = {"regret", "sweeps", "aggregates"}
 """Tables that two seeds, of seconds, do not give."""
 

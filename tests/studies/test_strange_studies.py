@@ -162,6 +162,7 @@ def test_a_study_does_not_write_through_links(name, study, tmp_path):
     assert not list(victim.iterdir())
 
 
+@pytest.mark.longer
 def test_a_linked_run_and_a_linked_lock_fail_alone(study, tmp_path):
     wanted, victim = study(model="none", seed=0), tmp_path / "victim"
     victim.mkdir()
@@ -181,6 +182,7 @@ def test_a_linked_run_and_a_linked_lock_fail_alone(study, tmp_path):
     assert not list(victim.iterdir())
 
 
+@pytest.mark.longer
 @pytest.mark.timeout(60)
 def test_workers_print_to_no_link_and_no_pipe(tmp_path):
     script = "import sys; from pathlib import Path; from nearsym.studies.workers import _print_to\n"

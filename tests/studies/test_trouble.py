@@ -46,6 +46,7 @@ def fill(path):
             return
 
 
+@pytest.mark.longer
 def test_a_full_disk_is_a_sentence_and_the_same_call_goes_on(study, small_disk):
     """It fills up when the first run has ended."""
     ballast = small_disk / "ballast"

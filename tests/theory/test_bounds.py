@@ -55,6 +55,7 @@ def holds(found):
     return (found.gap_q <= found.alpha + slack).all() and (found.gap_v <= found.gap_q + slack).all()
 
 
+@pytest.mark.longer
 @settings(max_examples=1500)
 @given(problem=problems())
 def test_theorem_1_under_total_variation(problem):
@@ -62,6 +63,7 @@ def test_theorem_1_under_total_variation(problem):
     assert holds(gap_bound(mdp, action, VARIATION, tolerance=1e-8))
 
 
+@pytest.mark.longer
 @settings(max_examples=500)
 @given(problem=problems())
 def test_theorem_1_under_kantorovich(problem):
@@ -88,6 +90,7 @@ def test_symmetric_mdps_have_alpha_zero(problem):
         assert found.gap_q.max() <= 2 * found.tolerance
 
 
+@pytest.mark.longer
 @settings(max_examples=200)
 @given(problem=problems(steps=True))
 def test_finite_horizon_bounds_with_time_dependent_transitions(problem):

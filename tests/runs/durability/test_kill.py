@@ -46,6 +46,7 @@ def assert_ends_alike(runs, whole, kind, moments):
     place.outcome().assert_equal(whole(kind)[0])
 
 
+@pytest.mark.longer
 def test_one_kill(runs, whole):
     kind = "state, sac, memory"
     calls = whole(kind)[1]

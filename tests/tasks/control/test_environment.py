@@ -28,6 +28,7 @@ def actions_for(env, count, seed=0):
     return random.uniform(-1, 1, (count, *env.action_space.shape)).astype(np.float32)
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("task", TASKS)
 def test_mirror_images_stay_mirror_images(task):
     """s under a and g·s under g·a, 1000 steps, for every g: states, rewards and pictures."""

@@ -38,6 +38,7 @@ def test_models_that_are_slightly_off_are_said_to_be(name):
     assert 0 < mirror.eps_p_relative.mean < NEARLY[name]
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
@@ -66,6 +67,7 @@ def test_friction_of_one_foot_breaks_it_where_feet_touch():
     assert found.verdict in ("approximate", "partial")
 
 
+@pytest.mark.longer
 def test_ants_that_stand_lose_what_a_tilt_takes():
     exact = {e.name for e in audited("ant-stand", "tilt").elements if e.strength.exact}
     assert exact == {"mirror_x"}  # the slope runs along y
