@@ -10,6 +10,7 @@ from nearsym.studies.regret import Regret, model_sets, normaliser, regret_of
 from nearsym.studies.scores import area
 from nearsym.studies.selection import Scale, World
 from nearsym.studies.sweeps import sweeps
+from nearsym.studies.tables.regrets import regrets
 from study_results import made, near, runs, tilted
 
 SCALE = Scale("laptop", "state", "sac")
@@ -224,6 +225,25 @@ def test_all_models_over_the_worlds_that_have_them_all():
         if not (variant == "wear" and run.model == "rpp")
     ]
     assert model_sets(some) == [("none", "exact"), ("none", "exact", "rpp")]
+
+
+def test_further_models_over_the_worlds_that_have_them():
+    levels = {"none": 1, "exact": 2, "rpp": 1, "augment": 2, "mirror": 3}
+    has = {"original": 5, "wear": 2, "gravity": 3, "wind": 3, "tilt": 5, "worn": 4}
+    some = [
+        run
+        for variant, count in has.items()
+        for run in runs(dict(list(levels.items())[:count]), variant=variant)
+    ]
+    assert [len(models) for models in model_sets(some)] == [2, 3, 4, 5]
+    tables = [table for table in regrets(some) if "curve" not in table.name]
+    assert [table.name for table in tables] == [
+        "regret",
+        "regret, 3 models",
+        "regret, 4 models",
+        "regret, 5 models",
+    ]
+    assert [len(table.rows) for table in tables] == [6 + 2, 5 + 2, 3 + 2, 2 + 2]
 
 
 def test_nothing_to_compare():

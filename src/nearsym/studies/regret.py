@@ -223,20 +223,20 @@ def _normalised(
 
 
 def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
-    """The models that most worlds share, of several such sets the largest; then, if that leaves
-    some out and two worlds have them all, every model."""
+    """The models that most worlds share, of several such sets the largest; then, as long as two
+    worlds or more have further models, those that most of these share."""
     worlds = [_repeated(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
     worlds = [models for models in worlds if len(models) > 1]
     if not worlds:
         return []
-    every = set.union(*worlds)
     sets = [set.intersection(*worlds), *(a & b for a, b in combinations(worlds, 2))]
-    several = [models for models in sets if len(models) > 1]
-    if not several:
-        return []
-    shared = max(several, key=lambda s: (sum(s <= models for models in worlds), len(s)))
-    whole = [every] if every != shared and worlds.count(every) > 1 else []
-    return [tuple(sorted(models, key=model_order)) for models in (shared, *whole)]
+    chosen: list[set[str]] = []
+    larger = [models for models in sets if len(models) > 1]
+    while larger:
+        most = max(larger, key=lambda s: (sum(s <= models for models in worlds), len(s)))
+        chosen.append(most)
+        larger = [models for models in larger if models > most]
+    return [tuple(sorted(models, key=model_order)) for models in chosen]
 
 
 def _repeated(runs: Sequence[RunResult]) -> set[str]:

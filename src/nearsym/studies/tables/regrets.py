@@ -38,7 +38,7 @@ def regrets(results: list[RunResult]) -> list[Table]:
         for place, models in enumerate(model_sets(runs)):
             for name, (score, said) in _SCORES.items():
                 each = regret_of(runs, score, models=models)
-                title = f"{name}, all models" if place else name
+                title = f"{name}, {len(models)} models" if place else name
                 if each is not None:
                     about = _HOW.format(said)
                     found.setdefault((title, about), []).extend(_rows(each, str(scale)))
