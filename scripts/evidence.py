@@ -31,8 +31,16 @@ from nearsym.studies.plan import plan
 from nearsym.studies.pool import Place
 from nearsym.studies.portfolio_check import DAILY
 from nearsym.studies.rates import Rates
+from nearsym.studies.regret import LEAST
 from nearsym.studies.results import RunResult, read_results, write_results
-from nearsym.studies.selection import TRADING, is_planted, model_order, unique
+from nearsym.studies.selection import (
+    TRADING,
+    by_arm,
+    by_world,
+    is_planted,
+    model_order,
+    unique,
+)
 from nearsym.studies.sweeps import with_audits
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.table import Cell, Table
@@ -121,8 +129,12 @@ def _rates(results: list[RunResult]) -> Rates:
 
 
 def of_page(page: Path, results: list[RunResult]) -> list[RunResult]:
-    """What a page is about: trading has its own."""
-    return [run for run in results if (run.task == TRADING) == (page == TRADES)]
+    """What a page is about: trading has its own. A model with one or two seeds in a world waits for
+    more: only claims and the table of what was run know of it."""
+    mine = [run for run in results if (run.task == TRADING) == (page == TRADES)]
+    arms = [arm for runs in by_world(mine).values() for arm in by_arm(runs).values()]
+    shown = {id(run) for arm in arms if len({run.seed for run in arm}) >= LEAST for run in arm}
+    return [run for run in mine if id(run) in shown]
 
 
 def chosen(results: list[RunResult], which: str) -> list[RunResult]:
