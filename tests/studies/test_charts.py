@@ -85,6 +85,17 @@ def test_profiles_need_two_worlds():
     assert all(a >= b for a, b in zip(line.y, line.y[1:], strict=False))
 
 
+def test_a_model_at_two_strengths_has_no_line(monkeypatch):
+    monkeypatch.setattr(audited, "PAIRS", 100)
+    two = [
+        made("rpp", seed, 50, task="craft", variant=v) for v in (None, "tilt=75") for seed in (0, 1)
+    ]
+    returns, *_ = maps([*tilted(), *two])
+    assert [line.name for line in returns.lines] == ["none", "exact", "approx"]
+    apart = [*two, made("none", 0, 50, task="craft", variant="tilt=30")]
+    assert [chart.name.split()[-1] for chart in maps(apart)] == ["audit"]
+
+
 def test_maps_over_strength(monkeypatch):
     monkeypatch.setattr(audited, "PAIRS", 100)
     some = tilted()

@@ -11,7 +11,7 @@ from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
 from nearsym.studies.selection import by_arm, by_scale
 from nearsym.studies.statistics import Measured, mean_over_seeds
-from nearsym.studies.sweeps import Sweep, sweeps
+from nearsym.studies.sweeps import LEAST_STRENGTHS, Sweep, sweeps
 
 
 def maps(results: list[RunResult]) -> list[Chart]:
@@ -24,17 +24,19 @@ def _maps(sweep: Sweep) -> list[Chart]:
     return [chart for chart in made if chart is not None]
 
 
-def _returns(sweep: Sweep) -> Chart:
+def _returns(sweep: Sweep) -> Chart | None:
     models = list(dict.fromkeys(arm for runs in sweep.runs.values() for arm in by_arm(runs)))
     lines: list[Line] = []
     every: list[Measured] = []
     for model in models:
         values = {s: by_seed(by_arm(r).get(model, []), at_end) for s, r in sweep.runs.items()}
         found = {s: mean_over_seeds(v) for s, v in values.items() if v}
+        if len(found) < LEAST_STRENGTHS:
+            continue  # a line from end to end would speak of strengths that nobody ran
         # Without single runs: with six models of ten seeds nothing else would be seen.
         lines.append(Line.of(model, list(found), list(found.values())))
         every += found.values()
-    return _chart(sweep, "return", "return at the end", lines, every)
+    return _chart(sweep, "return", "return at the end", lines, every) if lines else None
 
 
 def _regrets(sweep: Sweep) -> Chart | None:
