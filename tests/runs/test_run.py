@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,9 @@ from nearsym.errors import UsageError
 from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
+from nearsym.runs.policy import own_action
 from nearsym.runs.run import start_run
+from nearsym.training.loop import Interrupted
 
 MIRROR = dihedral(1)
 SIGNS = Symmetry(2 * MIRROR.sign(), MIRROR.sign())
@@ -158,6 +162,23 @@ def test_a_sampled_policy_draws(run):
     obs = np.zeros((8, 2))
     assert not np.array_equal(run.policy(obs, sample=True), run.policy(obs, sample=True))
     assert np.array_equal(run.policy(obs), run.policy(obs))
+
+
+def test_the_policy_of_either_checkpoint(run, toys, tmp_path):
+    folder = Path(shutil.copytree(run.path, tmp_path / "run"))
+    later, steps = nearsym.Run(folder, toys.counted), count()
+    with pytest.raises(Interrupted):  # between two evaluations: the best is that of before
+        later.resume(120, stop_requested=lambda: next(steps) > 20)
+    obs = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    with closing(later.task.make("test")) as env:
+        for checkpoint in ("best", "last", "best"):
+            agent = later.load_agent(checkpoint, env)
+            expected = own_action(agent, env, obs)
+            assert np.array_equal(later.policy(obs, checkpoint=checkpoint), expected)
+    assert np.array_equal(later.policy(obs), run.policy(obs))
+    assert not np.array_equal(later.policy(obs), later.policy(obs, checkpoint="last"))
+    with pytest.raises(UsageError, match="Unknown checkpoint 'first'"):
+        later.policy(obs, checkpoint="first")
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (4, 3), (1, 4, 2)])

@@ -210,10 +210,13 @@ class Run:
         """Trading: the excess over holding in test periods that cannot be predicted."""
         return evaluate_in_shuffled_worlds(self, worlds=worlds, **options)
 
-    def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
+    def policy(
+        self, obs: np.ndarray, *, sample: bool = False, checkpoint: str = "best"
+    ) -> np.ndarray:
         """The action for an observation, or one for each of a batch, in the environment's units."""
-        agent, env = self._player
-        return own_action(agent, env, np.asarray(obs), sample=sample)
+        if checkpoint not in self._agents:
+            self._agents[checkpoint] = self.load_agent(checkpoint, self._env)
+        return own_action(self._agents[checkpoint], self._env, np.asarray(obs), sample=sample)
 
     def audit(
         self,
@@ -283,10 +286,16 @@ class Run:
         return agent
 
     @cached_property
-    def _player(self) -> tuple[Agent, gymnasium.Env]:
+    def _env(self) -> gymnasium.Env:
+        """The world whose units `policy` speaks; it is never stepped."""
         env = self.task.make("test")
         check_data(self.path, self.task, env)
-        return self.load_agent("best", env), env
+        return env
+
+    @cached_property
+    def _agents(self) -> dict[str, Agent]:
+        """Checkpoint to the agent that `policy` asks."""
+        return {}
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.task.name}, {self.config.network.model})"
