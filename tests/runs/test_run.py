@@ -181,6 +181,15 @@ def test_the_policy_of_either_checkpoint(run, toys, tmp_path):
         later.policy(obs, checkpoint="first")
 
 
+def test_the_policy_after_more_training_is_the_new_one(toys, tmp_path):
+    run = train(toys.counted, out=tmp_path / "run")
+    obs = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    before = run.policy(obs, checkpoint="last")
+    longer = run.resume(120)
+    assert np.array_equal(run.policy(obs, checkpoint="last"), longer.policy(obs, checkpoint="last"))
+    assert not np.array_equal(run.policy(obs, checkpoint="last"), before)
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (4, 3), (1, 4, 2)])
 def test_observations_of_another_shape(shape, run):
     text = r"reads observations of the shape \(2,\), or a batch of them, got"

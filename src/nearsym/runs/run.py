@@ -253,6 +253,7 @@ class Run:
         stop_requested: StopRequested = never,
     ) -> "Run":
         """Go on where the last checkpoint stands, or to more frames; returns the run."""
+        self._agents.clear()  # the checkpoints will change
         training_runs.resume(
             self.config,
             self.path,
