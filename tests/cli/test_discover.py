@@ -37,7 +37,7 @@ def test_what_was_written_can_be_audited_and_trained(env, tmp_path, monkeypatch,
 
 
 def test_tasks_of_nearsym_need_no_factory(tmp_path, capsys):
-    out = tmp_path / "symmetry.py"
+    out = tmp_path / "new" / "symmetry.py"
     assert run(["discover", "craft", "--samples", "100", "--out", str(out), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["factory"] is None
@@ -64,6 +64,7 @@ def test_recorded_transitions(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["Pendulum-v1", "--out", "symmetry.txt"], "--out is a Python file, such as symmetry.py"),
+        (["craft", "--out", "/dev/null/mine.py"], "The folder /dev/null cannot be made"),
         (["mine:make", "--out", "mine.py"], "--out mine.py would replace the module of mine:make"),
         (["nothing.csv", "--variant", "wear"], "--variant belongs to environments"),
         (["nothing.csv"], "There is no file nothing.csv"),

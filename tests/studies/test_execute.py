@@ -25,6 +25,7 @@ from nearsym.studies.plan import plan
 from nearsym.studies.pool import saved_frames
 from nearsym.studies.preview import preview
 from nearsym.studies.results import RunResult, read_results
+from nearsym.studies.selection import by_arm, unique
 from nearsym.studies.study import Evaluation, Grid, Study
 from nearsym.training.loop import Interrupted
 from nearsym.training.runlock import RunLock
@@ -143,6 +144,18 @@ def test_results_of_a_machine_that_computes_in_another_precision_are_taken(study
 def other_than_here():
     (other,) = set(PRECISIONS) - {resolve_precision("auto", "cpu")}
     return other
+
+
+def test_a_study_of_precisions_tells_them_apart(study, tmp_path):
+    compared = study(model="approx", precision=list(PRECISIONS), seed=0)
+    found = run_study(compared, out=tmp_path, workers=1)
+    assert {run.settings["precision"] for run in found.results} == set(PRECISIONS)
+    assert set(by_arm(unique(found.results))) == {f"approx, precision {p}" for p in PRECISIONS}
+    assert read_results(found.folder / "results.jsonl") == found.results
+    again = run_study(compared, out=tmp_path / "other", known=found.results)
+    assert again.results == found.results
+    (alone,) = run_study(study(model="approx", precision="fp32", seed=0), out=tmp_path).results
+    assert "precision" not in alone.settings
 
 
 def test_no_worker_outlives_a_study(whole):

@@ -99,8 +99,8 @@ def _check_out(args: Discover) -> None:
         raise UsageError(f"`out` is a Python file, such as symmetry.py, got {args.out}.")
     if args.env.partition(":")[0] == Path(args.out).stem:
         raise UsageError(f"`out` {args.out} would replace the module of {args.env}. Name another.")
-    if not Path(args.out).absolute().parent.is_dir():
-        raise UsageError(f"`out` {args.out}: there is no such folder.")
+    from nearsym.training import atomic
     from nearsym.training.untrusted import refuse_special
 
     refuse_special(Path(args.out))
+    atomic.make_place(Path(args.out).parent, "out")

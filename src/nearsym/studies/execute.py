@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -30,7 +30,7 @@ from nearsym.studies.plan import Planned, plan
 from nearsym.studies.pool import place_of
 from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.schedule import RETRIES, Entry, Executor, Schedule
-from nearsym.studies.study import Study
+from nearsym.studies.study import Study, hardware_compared
 from nearsym.studies.workers import LocalWorkers
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
@@ -123,7 +123,7 @@ def run_study(
         given = known_results(study, jobs, known)
         entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
-        collected = _Collected(folder, schedule, given)
+        collected = _Collected(folder, schedule, hardware_compared(study), given)
         collected.warn_if_changed()
         if schedule.count("waiting"):
             with (
@@ -216,6 +216,8 @@ class _Collected:
 
     folder: Path
     schedule: Schedule
+    compared: tuple[str, ...]
+    """Settings of no preset that tell its runs apart."""
     _found: dict[str, RunResult] = field(default_factory=dict)
     _written: float = 0.0
 
@@ -225,8 +227,13 @@ class _Collected:
     @property
     def results(self) -> list[RunResult]:
         """In the order of the plan, which does not depend on who was faster."""
-        entries = self.schedule.entries
-        return [self._found[e.job.name] for e in entries if e.job.name in self._found]
+        jobs = [e.job for e in self.schedule.entries if e.job.name in self._found]
+        return [self._told(job) for job in jobs]
+
+    def _told(self, job: Job) -> RunResult:
+        result = self._found[job.name]
+        compared = {name: getattr(job.config, name) for name in self.compared}
+        return replace(result, settings=result.settings | compared)
 
     def found(self) -> tuple[list[RunResult], dict[str, str]]:
         """The results, and why the runs failed that did."""

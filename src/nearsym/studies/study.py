@@ -21,6 +21,8 @@ SCALES = ("smoke", "laptop", "paper")
 """A study of seconds for tests; what one machine can do; the sizes of the paper."""
 OF_RUNS = ("task", "model", "agent", "preset", "frames", "seed", "precision", "device", "compile")
 """Axes that every task has."""
+OF_HARDWARE = ("precision", "device", "compile")
+"""Axes that no preset sets, so that the settings of a run do not have them."""
 IN_NAMES = ("task", "variant", "model", "seed")
 """Axes that the name of a cell always has."""
 SECTIONS = ("algorithm", "network", "training")
@@ -292,3 +294,17 @@ def noises_of(evaluation: Evaluation, task: Task) -> dict[str, float | None]:
         noise = task.with_noise(deviation).noise  # an error where there are no images
         found[f"noise={noise:g}"] = noise
     return found
+
+
+def hardware_compared(study: Study) -> tuple[str, ...]:
+    """The axes of hardware on which the runs of a study differ.
+
+    >>> grid = Grid({"task": "craft", "precision": ["fp32", "bf16"], "device": "cpu"})
+    >>> hardware_compared(Study(name="mine", grids=(grid,)))
+    ('precision',)
+    """
+    return tuple(
+        axis
+        for axis in OF_HARDWARE
+        if len({value for grid in study.grids for value in grid.axes.get(axis, (None,))}) > 1
+    )
