@@ -634,6 +634,103 @@ def test_noise_trained_runs_decide_nothing_else():
     assert all(question.measured.value > 30 for question in found.questions)
 
 
+def test_runs_trained_with_noise_are_none_of_the_papers_clean_rows():
+    about = {"task": CUP, "variant": "gravity", "settings": {"task.noise": 0.06}} | PIXELS
+    noisy = [made(m, s, 900, **about) for m in ("none", "exact", "approx") for s in SEEDS]
+    assert judge(noisy, ["C14"])[0].verdict == "not run"
+    assert "C17" not in {found.claim.id for found in judge(noisy) if found.questions}
+
+
+def test_a_short_run_of_another_seed_turns_no_verdict():
+    levels = {"none": 100, "exact": 100, "approx": 900}
+    runs = world("reproduced", levels, task=REACHER, variant="reflect_action")
+    # At first approx was behind.
+    runs = [replace(r, returns=[[1000.0 - r.curve()[-1]], *r.returns[1:]]) for r in runs]
+    short = [
+        made(m, 99, curve=[9.0], task=REACHER, variant="reflect_action")
+        for m in ("none", "exact", "approx")
+    ]
+    for more in (short[:2], short):
+        assert judge([*runs, *more], ["C16"])[0].verdict == "reproduced"
+
+
+def test_the_margin_of_a_row_is_of_what_is_compared():
+    """Best checkpoints of some models are no measure for the ends of training."""
+    tested = world("reproduced", {"exact": 100}, task=REACHER, evaluations={"clean": [1000.0]})
+    others = world("reproduced", {"none": 130, "approx": 100}, task=REACHER)
+    (found,) = judge([*tested, *others], ["C15"])
+    assert found.verdict == "refuted"
+    lowest = {question.what: question.low for question in found.questions}
+    assert lowest["exact − none, last three evaluations"] == pytest.approx(-6.5, abs=0.1)
+
+
+def test_both_symmetric_models_are_timed():
+    runs = [run for run in c20("reproduced") if run.model != "exact"]
+    (found,) = judge(runs, ["C20"])
+    assert found.verdict == "undecided"
+    assert found.missing == (f"{CARTPOLE} original: exact − none, seconds per frame",)
+
+
+def test_times_on_other_hardware_are_not_compared():
+    """Runs of the same seeds, some of them on a faster machine."""
+    slow, fast = ({"processor": name, "precision": "fp32"} for name in ("slow", "fast"))
+    runs = [
+        replace(run, versions=fast, seconds=1.0)
+        if run.model != "none" and run.seed > 3
+        else replace(run, versions=slow)
+        for run in c20("reproduced")
+    ]
+    (found,) = judge(runs, ["C20"])
+    assert (found.verdict, found.seeds) == ("reproduced", 4)
+    assert all(question.measured.value > 0.5 for question in found.questions)
+
+
+def test_shares_under_different_noise_are_not_compared():
+    runs = [
+        replace(r, evaluations={"clean": [900.0], "noise=0.02": r.evaluations["noise=0.06"]})
+        if r.model == "approx"
+        else r
+        for r in c17("reproduced")
+    ]
+    assert judge(runs, ["C17"])[0].verdict == "not run"
+
+
+def test_weights_are_compared_with_equal_settings():
+    held = {"settings": {"network.relaxed_rate": 9.0}}
+    runs = [replace(run, **held) if run.variant else run for run in c8("reproduced")]
+    assert judge(runs, ["C8"])[0].verdict == "not run"
+
+
+def test_weights_are_compared_up_to_the_same_frame():
+    runs = [
+        replace(run, frames=[9], returns=[[0.0]]) if run.variant is None else run
+        for run in c8("reproduced")
+    ]
+    assert judge(runs, ["C8"])[0].verdict == "not run"
+
+
+def test_portfolios_are_compared_after_training_as_long():
+    runs = [replace(r, frames=r.frames[:-1], returns=r.returns[:-1]) if r.model == "none" else r
+            for r in c22("reproduced")]  # fmt: skip
+    assert judge(runs, ["C22"])[0].verdict == "not run"
+
+
+def test_a_treatment_is_compared_with_runs_that_differ_in_nothing_else():
+    runs = [
+        replace(run, settings=run.settings | {"network.hidden": 9}) if run.settings else run
+        for run in n3("reproduced")
+    ]
+    assert judge(runs, ["N3"])[0].verdict == "not run"
+
+
+def test_other_settings_decide_nothing_about_the_last_day():
+    other = {"algorithm.learning_rate": 0.1}
+    more = [replace(run, settings=run.settings | other) for run in c23("refuted")]
+    (found,) = judge([*c23("reproduced"), *more], ["C23"])
+    assert found.verdict == "reproduced"
+    assert found.more["rank of the last day"]["approx T"] == [1] * 6
+
+
 def test_means_over_seeds_are_what_is_asked_of():
     (found,) = judge(c23("reproduced"), ["C23"])
     days = [np.array(run.relaxed["encoder.layers.0"][0][0]) for run in c23("reproduced")[:6]]

@@ -59,6 +59,9 @@ def test_from_nothing_to_results(whole, study, place):
     assert [run["key"] for run in about["runs"]] == [run.key for run in whole.results]
     assert whole.core_hours == pytest.approx(sum(r.seconds for r in whole.results) / 3600)
     assert not list((place / "pool").glob("**/*.part"))
+    versions = whole.results[0].versions  # times are compared where these are equal
+    assert versions["processor"]
+    assert (versions["precision"], versions["device"]) == (resolve_precision("auto", "cpu"), "cpu")
 
 
 def test_results_of_other_code_are_kept_and_said_to_be(tmp_path):

@@ -205,6 +205,28 @@ def test_only_worlds_and_seeds_that_all_models_share():
     assert regret_of(some).scores[0].shape == (2, 5)
 
 
+def test_a_run_that_is_not_compared_changes_nothing():
+    """One that is too short would cut all others, or leave nothing of them."""
+    some = tilted((0, 30))
+    usual = regret_of(some)
+    for stray in (
+        made("exact", 9, curve=[1.0], task="craft"),  # a seed that none lacks
+        made("none", 9, frames=[2000, 4000], curve=[1, 2], task="craft"),  # evaluated later
+        made("none", 0, frames=[50], curve=[1], task="craft", settings={"network.hidden": 9}),
+    ):
+        found = regret_of([*some, stray])
+        assert (found.models, found.worlds) == (usual.models, usual.worlds)
+        assert found.worst("exact") == usual.worst("exact")
+
+
+def test_models_with_other_seeds_do_not_spoil_the_others():
+    some = tilted((0, 30))
+    more = [made("rpp", seed, 50, task="craft") for seed in range(5)]
+    more += [made("rpp", seed, 50, task="craft", variant="tilt=30") for seed in range(10, 15)]
+    assert model_sets([*some, *more])[0] == ("none", "exact")
+    assert len(regret_of([*some, *more]).worlds) == 2
+
+
 def test_a_model_with_one_seed_does_not_spoil_the_others():
     some = [*runs({"none": 1, "exact": 2}), made("rpp", 0)]
     assert regret_of(some).models == ("none", "exact")

@@ -17,15 +17,18 @@ from nearsym.studies.scores import (
     kept,
     last_third,
     median_seconds_to,
+    noises,
     seconds_per_frame,
     seconds_to,
     spread,
+    tau_of,
 )
 from nearsym.studies.selection import (
     Variant,
     by_arm,
     by_world,
-    cut,
+    comparable,
+    equally_long,
     plain,
     symmetry_of,
     unique,
@@ -80,8 +83,45 @@ def test_equal_but_for_one_setting():
 
 def test_nothing_is_left_of_a_run_that_was_first_evaluated_later():
     early, late = made(frames=[100, 200], curve=[1, 2]), made(frames=[300], curve=[9], seconds=3.0)
-    assert cut([early, late])[1].frames == []
-    assert by_seed(cut([early, late])[1:], at_end) == {}
+    assert comparable([early], [late]) == [[early], []]
+
+
+def test_a_seed_that_is_not_compared_shortens_nothing():
+    arms = [[made(model, s, curve=[1, 2, 3]) for s in range(3)] for model in ("none", "exact")]
+    alone = made("exact", 3, curve=[9])
+    assert comparable(arms[0], [*arms[1], alone]) == arms
+
+
+def test_a_run_that_was_cut_off_early_is_left_out():
+    """It would shorten all others."""
+    arms = [[made(model, s, curve=[1, 2, 3]) for s in range(3)] for model in ("none", "exact")]
+    early = [made(model, 3, curve=[9]) for model in ("none", "exact")]
+    assert comparable([*arms[0], early[0]], [*arms[1], early[1]]) == arms
+    short = [made("exact", s, curve=[9]) for s in range(3)]  # a whole arm is no accident
+    assert [run.curve() for run in comparable(arms[0], short)[0]] == [[1]] * 3
+
+
+def test_runs_of_one_length():
+    one = [made("none", s, curve=[1, 2]) for s in range(3)]
+    other = [made("exact", s, curve=[1, 2, 3][: 3 - s]) for s in range(3)]
+    assert equally_long(one, other) == [one[1:2], other[1:2]]
+    assert equally_long(one, []) == [[], []]
+
+
+def test_models_are_not_compared_by_what_was_trained_with_noise_or_not_at_all():
+    usual = [made("none", s) for s in range(2)]
+    noisy = [made(m, s, settings={"task.noise": 0.1}) for m in ("none", "exact") for s in range(3)]
+    counted = [made(m, 0, frames=[], curve=[]) for m in ("none", "exact", "approx")]
+    assert plain([*noisy, *usual, *counted]) == usual
+    assert plain([*noisy, *counted]) == noisy
+    assert plain(counted) == counted
+
+
+def test_of_equal_results_the_first_is_taken_whatever_an_audit_added():
+    audited = {"epsilon": 0.1, "mean_error": 0.2}
+    new, old = made(key="a", seconds=2.0), made(key="a", details=audited)
+    assert unique([new, old]) == [new]
+    assert unique([old, new]) == [old]
 
 
 def test_strengths():
@@ -116,7 +156,7 @@ def test_worlds_in_order():
 
 def test_a_run_that_is_cut():
     long = made(curve=[1, 2, 3, 4], relaxed={"a": [[[1]], [[2]], [[3]], [[4]]]}, seconds=8.0)
-    shorter, _ = cut([long, made(curve=[1, 2])])
+    (shorter,), _ = comparable([long], [made(curve=[1, 2])])
     assert (shorter.frames, shorter.curve()) == ([100, 200], [1, 2])
     assert shorter.relaxed == {"a": [[[1]], [[2]]]}
     assert shorter.seconds == 4.0
@@ -187,13 +227,15 @@ def test_what_a_run_is_worth():
 
 def test_tests_under_noise():
     run = made(evaluations={"clean": [100.0, 200.0], "noise=0.06": [30.0, 60.0]})
-    assert (fresh(run), fresh(run, "noise=0.06"), kept(run)) == (150, 45, 0.3)
-    for bad in (
-        made(evaluations={"clean": [1.0]}),
-        made(evaluations={"clean": [0.0], "noise": [0]}),
-    ):
-        with pytest.raises(UsageError, match="no return under noise"):
-            kept(bad)
+    name = "noise=0.06"
+    assert (fresh(run), fresh(run, name), kept(run, name)) == (150, 45, 0.3)
+    with pytest.raises(UsageError, match=r"not evaluated 'noise=0\.06', only \['clean'\]"):
+        kept(made(evaluations={"clean": [1.0]}), name)
+    with pytest.raises(UsageError, match="no positive return without noise"):
+        kept(made(evaluations={"clean": [0.0], name: [0.0]}), name)
+    other = made(evaluations={"clean": [1.0], "noise=0.02": [1.0], name: [1.0]})
+    assert noises([run, other]) == [name]
+    assert noises([run, made()]) == noises([]) == []
     with pytest.raises(UsageError, match=r"not evaluated 'clean', only \[\]"):
         fresh(made())
 
@@ -214,3 +256,11 @@ def test_weights_at_the_end():
     assert spread(run, "encoder.convs.0") == 0.5
     np.testing.assert_array_equal(final_weights(run, "actor.body"), [[2.0, 4.0]])
     assert spread(run, "actor.body") == pytest.approx(1 / 3)
+
+
+def test_the_tau_of_runs_that_are_not_nearsyms_own():
+    assert tau_of(made(task="cartpole-swingup")) == 0.01
+    for strange in ({"preset": "mine"}, {"agent": "ppo"}, {"model": "my_model"}):
+        run = made(**{"model": "none", "task": "cartpole-swingup"} | strange)
+        assert tau_of(run) is None
+        assert tau_of(replace(run, settings={"algorithm.target_tau": 0.02})) == 0.02

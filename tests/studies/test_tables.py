@@ -185,6 +185,34 @@ def test_shares_kept_equal_a_direct_computation():
     assert shares(random_runs()) == []
 
 
+def test_each_noise_has_a_row():
+    """The paper's numbers stand beside its own noise alone."""
+    runs = [
+        made(m, s, task="ball_in_cup-catch", obs="pixels", agent="drqv2",
+             evaluations={"clean": [10.0], name: [share * 10]})
+        for m, name, share in (("none", "noise=0.06", 0.5), ("approx", "noise=0.02", 0.9))
+        for s in range(3)
+    ]  # fmt: skip
+    (shares,) = tables_of(runs, ["noise"])
+    assert [(row["noise"], set(row) & {"none", "approx"}) for row in shares.rows] == [
+        ("0.02", {"approx"}),
+        ("0.06", {"none"}),
+    ]
+    (final,) = tables_of(runs, ["final"])
+    best = [row for row in final.rows if row["protocol"] == "best run"]
+    assert [(row["noise"], "paper: none" in row) for row in best] == [
+        ("clean", True),
+        ("0.02", False),
+        ("0.06", True),
+    ]
+
+
+def test_runs_without_a_time_take_none_from_those_that_have_one():
+    runs = [made("none", s, seconds=6.0 if s else 0.0) for s in range(4)]
+    table, _ = tables_of(runs, ["wall-clock"])
+    assert table.rows[0]["none"].seeds == 3
+
+
 def test_tau_by_tau():
     cup = {"task": "ball_in_cup-catch"}
     slow = random_runs(("rpp", "approx"), settings={"algorithm.target_tau": 0.005}, **cup)

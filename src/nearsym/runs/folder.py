@@ -6,6 +6,7 @@ import platform
 import re
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from importlib import metadata
 from pathlib import Path
@@ -82,6 +83,7 @@ def versions(task: Task | None = None) -> dict[str, str]:
     """What the numbers of a run may depend on; a digest of the code of an environment of one's own
     is one of them."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
+    found["processor"] = _processor()
     for name in RECORDED:
         try:
             found[name] = metadata.version(name)
@@ -89,6 +91,15 @@ def versions(task: Task | None = None) -> dict[str, str]:
             continue
     source = task.source() if isinstance(task, CustomTask) else None
     return found if source is None else found | {ENVIRONMENT: source}
+
+
+def _processor() -> str:
+    """What the processor calls itself, as far as the system tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 def warn_if_changed(recorded: Any, task: Task, what: str) -> bool:

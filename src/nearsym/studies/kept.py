@@ -14,7 +14,7 @@ from nearsym.runs.identity import digest
 from nearsym.runs.run import Run
 from nearsym.studies.plan import Planned, built, named
 from nearsym.studies.results import RunResult
-from nearsym.studies.study import Evaluation, noises_of
+from nearsym.studies.study import OF_HARDWARE, Evaluation, noises_of
 from nearsym.tasks.task import Task
 from nearsym.tasks.trading.null import ORDERS
 from nearsym.training.untrusted import read_object
@@ -47,7 +47,7 @@ def result_of(
         seconds=_spent(run.summary, config),
         evaluations={name: found["returns"] for name, found in played.items()},
         details=_details(played.get("clean", {})),
-        versions=recorded["versions"],
+        versions=recorded["versions"] | {n: str(getattr(config, n)) for n in OF_HARDWARE},
     )
 
 

@@ -13,7 +13,6 @@ Worlds share their seeds, and a seed that is unlucky in one is often unlucky in 
 is the same in all worlds, and intervals come from leaving out a seed everywhere.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from nearsym.studies.selection import (
     TRADING,
     World,
     by_world,
-    cut,
+    comparable,
     model_order,
     plain,
     unique,
@@ -176,17 +175,20 @@ def regret_of(
     every = [run for run in unique(results) if run.frames]
     worlds = {w: plain(runs) for w, runs in by_world(every).items() if w.task != TRADING}
     named = next(iter(model_sets(every)), ()) if models is None else tuple(models)
+    if len(named) < 2:
+        return None
     found: dict[World, np.ndarray] = {}
     shared: dict[World, tuple[int, ...]] = {}
     for world, runs in worlds.items():
-        worlds[world] = cut([run for run in runs if run.model in named])
-        values = [by_seed((r for r in worlds[world] if r.model == m), score) for m in named]
-        seeds = sorted(set.intersection(*map(set, values))) if values else []
+        groups = comparable(*([run for run in runs if run.model == m] for m in named))
+        worlds[world] = [run for group in groups for run in group]
+        values = [by_seed(group, score) for group in groups]
+        seeds = sorted(set.intersection(*map(set, values)))
         if len(seeds) >= LEAST:
             shared[world] = tuple(seeds)
             found[world] = np.array([[value[seed] for seed in seeds] for value in values])
     normalised = _normalised(found, worlds)
-    if len(named) < 2 or not normalised:
+    if not normalised:
         return None
     seeds_of = tuple(shared[world] for world in normalised)
     return Regret(named, tuple(normalised), tuple(normalised.values()), seeds_of)
@@ -225,7 +227,7 @@ def _normalised(
 def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
     """The models that most worlds share, of several such sets the largest; then, as long as two
     worlds or more have further models, those that most of these share."""
-    worlds = [_repeated(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
+    worlds = [_together(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
     worlds = [models for models in worlds if len(models) > 1]
     if not worlds:
         return []
@@ -239,9 +241,18 @@ def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
     return [tuple(sorted(models, key=model_order)) for models in chosen]
 
 
-def _repeated(runs: Sequence[RunResult]) -> set[str]:
-    """Models with seeds enough."""
-    return {model for model, seeds in Counter(run.model for run in runs).items() if seeds >= LEAST}
+def _together(runs: Sequence[RunResult]) -> set[str]:
+    """Models with seeds enough in common; where not all have, those with the most seeds."""
+    seeds: dict[str, set[int]] = {}
+    for run in sorted((run for run in runs if run.frames), key=lambda run: model_order(run.model)):
+        seeds.setdefault(run.model, set()).add(run.seed)
+    found: set[str] = set()
+    shared = set.union(*seeds.values()) if seeds else set()
+    for model in sorted(seeds, key=lambda model: -len(seeds[model])):
+        if len(shared & seeds[model]) >= LEAST:
+            found.add(model)
+            shared &= seeds[model]
+    return found
 
 
 def _quantile(freedom: float) -> float:

@@ -1,6 +1,7 @@
 """What one run is worth, as one number: at its end, over its curve, tested, in time, in weights."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from nearsym.tasks.registry import find_task
 Score = Callable[[RunResult], float]
 LAST = 3
 """Evaluations that make up the end of a run."""
+REACHED = 0.9
+"""Share of the best model's final return to which time is measured."""
 
 
 def at_end(run: RunResult) -> float:
@@ -48,21 +51,18 @@ def fresh(run: RunResult, name: str = "clean") -> float:
     return float(np.mean(run.evaluations[name]))
 
 
-def final(run: RunResult) -> float:
-    """The best checkpoint in fresh episodes, or the end of training where none were played."""
-    return fresh(run) if run.evaluations.get("clean") else at_end(run)
+def noises(runs: Iterable[RunResult]) -> list[str]:
+    """The names of the evaluations under noise that all of some runs have: shares that are kept
+    under different noise cannot be compared."""
+    names = [[n for n in run.evaluations if n.startswith("noise")] for run in runs]
+    return [name for name in (names[0] if names else []) if all(name in some for some in names)]
 
 
-def noisy(run: RunResult) -> str | None:
-    """The name of the evaluation under noise, if there was one."""
-    return next((name for name in run.evaluations if name.startswith("noise")), None)
-
-
-def kept(run: RunResult) -> float:
+def kept(run: RunResult, name: str) -> float:
     """The share of the noise-free return that is kept under noise at test time."""
-    name, clean = noisy(run), fresh(run)
-    if name is None or clean <= 0:
-        raise UsageError(f"Run {run.key} has no return under noise beside a positive one without.")
+    clean = fresh(run)
+    if clean <= 0:
+        raise UsageError(f"Run {run.key} has no positive return without noise.")
     return fresh(run, name) / clean
 
 
@@ -86,13 +86,15 @@ def median_seconds_to(runs: Iterable[RunResult], level: float) -> float:
     return float(np.median(times)) if times else np.inf
 
 
-def tau_of(run: RunResult) -> float:
-    """The speed of a run's target critic, as set or that of its preset."""
-    task = find_task(run.task) if run.obs is None else find_task(run.task, obs=run.obs)
-    usual = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
-    return round(
-        float(settings_of(run).get("target_tau", usual)), 6
-    )  # presets multiply: 0.009000000000000001
+def tau_of(run: RunResult) -> float | None:
+    """The speed of a run's target critic, as set or that of its preset; None for a preset, an agent
+    or a model that is not nearsym's."""
+    tau = settings_of(run).get("target_tau")
+    if tau is None:
+        with suppress(UsageError):
+            task = find_task(run.task) if run.obs is None else find_task(run.task, obs=run.obs)
+            tau = preset_config(run.preset, task, run.agent, run.model).algorithm.target_tau
+    return None if tau is None else round(float(tau), 6)  # presets multiply: 0.009000000000000001
 
 
 def first_layer(run: RunResult, part: str) -> str | None:

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
+from statistics import median
 from typing import Any, NamedTuple
 
 from nearsym.errors import UsageError
 from nearsym.studies.results import RunResult
+from nearsym.studies.study import OF_HARDWARE
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.variants import parse_variant as control_variant
 from nearsym.tasks.craft.task import CraftTask
@@ -23,6 +25,8 @@ from nearsym.tasks.trading.planted import STRONGEST
 
 LENGTHS = ("frames", "eval_every", "eval_episodes", "checkpoint_every", "replay")
 """Settings that change no number at a given frame."""
+OF_AUDITS = ("epsilon", "mean_error")
+"""Details that an audit of the world has added to a result."""
 TRADING = "trading"
 """The task with portfolios instead of worlds, and symmetries of time instead of elements."""
 MODELS = ("none", "exact", "approx", "rpp", "sit", "augment", "mirror")
@@ -47,8 +51,13 @@ class World(NamedTuple):
     variant: str | None
     scale: Scale
 
+    @property
+    def variant_name(self) -> str:
+        """What people call its variant."""
+        return ORIGINAL if self.variant is None else self.variant
+
     def __str__(self) -> str:
-        return f"{self.task} {ORIGINAL if self.variant is None else self.variant}"
+        return f"{self.task} {self.variant_name}"
 
 
 class Variant(NamedTuple):
@@ -120,7 +129,8 @@ def _known_variant(task: str, variant: str | None) -> Variant | None:
 
 def unique(results: Iterable[RunResult]) -> list[RunResult]:
     """Every seed once, in an order that does not depend on that of the files: of runs that differ
-    in their length or in the machine's precision alone the longest, then the one that tells most.
+    in their length or in the machine's precision alone the longest, then the one that tells most,
+    then the first.
     """
     found: dict[tuple[Any, ...], RunResult] = {}
     for run in sorted(results, key=_told, reverse=True):
@@ -130,10 +140,11 @@ def unique(results: Iterable[RunResult]) -> list[RunResult]:
 
 
 def _told(run: RunResult) -> tuple[Any, ...]:
-    """How much a result has to tell; its key, so that one of two equal ones is always the same."""
+    """How much a result has to tell, but for what an audit said of its world; its key, so that one
+    of two equal ones is always the same."""
     end = run.frames[-1] if run.frames else 0
     played = sum(len(returns) for returns in run.evaluations.values())
-    return end, len(run.frames), played, len(run.details), run.key
+    return end, len(run.frames), played, len(run.details.keys() - OF_AUDITS), run.key
 
 
 def settings_of(run: RunResult) -> dict[str, Any]:
@@ -143,6 +154,11 @@ def settings_of(run: RunResult) -> dict[str, Any]:
     if isinstance(short.get("data"), str):
         short["data"] = PurePath(short["data"]).name
     return {name: value for name, value in short.items() if name not in LENGTHS}
+
+
+def trained_with_noise(run: RunResult) -> bool:
+    """Whether there was noise on the images in training, too."""
+    return bool(settings_of(run).get("noise", 0.0))
 
 
 def symmetry_of(run: RunResult) -> str | None:
@@ -208,28 +224,63 @@ def by_arm(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
 
 
 def plain(runs: Sequence[RunResult], *, but: str | None = None) -> list[RunResult]:
-    """Of one world, the largest set of runs with equal settings, but for one: those that models are
-    compared by.
+    """Of one world, the largest set of trained runs with equal settings, but for one: those that
+    models are compared by.
 
-    Sweeps of a setting of one model, or of noise in training, have fewer models and seeds; of equal
-    sets the one with the fewest settings is taken.
+    Sweeps of a setting of one model have fewer models and seeds; of equal sets the one with the
+    fewest settings is taken. Noise in training makes another task of it: such runs are taken where
+    there are no others.
     """
     found: dict[str, list[RunResult]] = {}
-    for run in runs:
+    for run in [run for run in runs if run.frames] or runs:
         settings = {name: value for name, value in _comparable(run).items() if name != but}
         found.setdefault(json.dumps(settings, sort_keys=True, default=str), []).append(run)
+
+    def rank(item: tuple[str, list[RunResult]]) -> tuple[Any, ...]:
+        settings, some = item
+        models = {run.model for run in some}
+        return not trained_with_noise(some[0]), len(models), len(some), -len(settings)
+
+    return max(found.items(), key=rank, default=("", []))[1]
+
+
+def timed_alike(runs: Iterable[RunResult]) -> list[RunResult]:
+    """The runs whose times can be compared: of those that were timed, the largest set of runs on
+    the same kind of processor, in the same precision. What older results do not say is one kind."""
+    found: dict[tuple[str | None, ...], list[RunResult]] = {}
+    for run in (run for run in runs if run.seconds):
+        kind = tuple(run.versions.get(name) for name in ("processor", *OF_HARDWARE))
+        found.setdefault(kind, []).append(run)
     return max(
-        found.items(),
-        key=lambda item: (len({run.model for run in item[1]}), len(item[1]), -len(item[0])),
-        default=("", []),
-    )[1]
+        found.values(), key=lambda some: (len({r.model for r in some}), len(some)), default=[]
+    )
 
 
-def cut(runs: Sequence[RunResult]) -> list[RunResult]:
-    """The runs up to the last frame that all of them have reached; one that was not evaluated by
-    then has nothing left."""
-    end = min((run.frames[-1] for run in runs if run.frames), default=0)
-    return [_until(run, end) for run in runs]
+def comparable(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
+    """The runs of several arms up to the last frame that all those have reached whose seeds every
+    arm has; without those that did not reach it.
+
+    A run of less than half the usual length of its arm would shorten all others: it is left out.
+    """
+    whole = [_not_far_too_short(list(runs)) for runs in groups]
+    seeds = set.intersection(*({run.seed for run in runs} for runs in whole)) if whole else set()
+    end = min((run.frames[-1] for runs in whole for run in runs if run.seed in seeds), default=0)
+    each = [[_until(run, end) for run in runs if run.frames[-1] >= end] for runs in whole]
+    return [[run for run in runs if run.frames] for runs in each]
+
+
+def equally_long(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
+    """Of several arms, the runs with the seeds that all of them have trained equally long."""
+    each = [list(runs) for runs in groups]
+    ends = [{(run.seed, *run.frames[-1:]) for run in runs} for runs in each]
+    both = set.intersection(*ends) if ends else set()
+    return [[run for run in runs if (run.seed, *run.frames[-1:]) in both] for runs in each]
+
+
+def _not_far_too_short(runs: Sequence[RunResult]) -> list[RunResult]:
+    trained = [run for run in runs if run.frames]
+    usual = median(run.frames[-1] for run in trained) if trained else 0
+    return [run for run in trained if run.frames[-1] >= usual / 2]
 
 
 def _until(run: RunResult, end: int) -> RunResult:

@@ -9,7 +9,6 @@ from nearsym.studies.results import RunResult
 from nearsym.studies.scores import final_weights, first_layer
 from nearsym.studies.selection import Scale, World, by_arm, by_world, plain
 from nearsym.studies.statistics import Measured, mean_over_seeds
-from nearsym.tasks.strength import ORIGINAL
 
 PARTS = ("encoder", "actor", "critic")
 
@@ -43,7 +42,7 @@ def _of(task: str, scale: Scale, worlds: dict[World, list[RunResult]]) -> Iterab
             about="Relaxed weights of approx at the end, a small dot for each run. Equal weights "
             "are exact equivariance; sampling noise spreads them too.",
             points=tuple(point for _, points in made for point in points),
-            ticks=tuple(ORIGINAL if w.variant is None else w.variant for w in having),
+            ticks=tuple(w.variant_name for w in having),
             dots=True,
             group=f"weights {task} {scale}",
         )

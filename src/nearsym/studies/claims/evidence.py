@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from nearsym.studies.scores import (
     area,
     at_end,
     by_seed,
-    final,
     fresh,
     kept,
     last_third,
+    noises,
     seconds_per_frame,
 )
 from nearsym.studies.selection import (
@@ -26,18 +27,23 @@ from nearsym.studies.selection import (
     World,
     by_arm,
     by_world,
-    cut,
+    comparable,
+    equally_long,
     market_of,
     plain,
+    timed_alike,
+    trained_with_noise,
 )
 from nearsym.studies.statistics import Values, mean_over_seeds, paired_difference
 
+Kind = Score | Literal["final", "kept"]
+"""What is compared: a number of each run; its final return, if possible that of the best
+checkpoint; or the share of its return that it keeps under noise."""
 CALLED: dict[Score, str] = {
     area: "area under the curve",
     at_end: "last three evaluations",
     last_third: "last third of the curve",
     fresh: "best checkpoint",
-    kept: "share kept under noise",
     seconds_per_frame: "seconds per frame",
 }
 
@@ -73,7 +79,7 @@ class Evidence:
 
     def arms(self, task: str, variant: str | None) -> dict[str, list[RunResult]]:
         """By model, the runs by which models are compared there."""
-        return by_arm(plain(self.runs(task, variant)))
+        return by_arm(plain([r for r in self.runs(task, variant) if not trained_with_noise(r)]))
 
     def values(self, task: str, variant: str | None, model: str, score: Score) -> Values:
         """A number for each seed of a model; nothing if it was not run."""
@@ -90,18 +96,22 @@ class Evidence:
         variant: str | None,
         a: str,
         b: str,
-        score: Score,
+        kind: Kind,
         low: float = 0.0,
         high: float = math.inf,
+        *,
+        margin: float | None = None,
     ) -> None:
-        """Ask whether a − b, paired by seed, lies in a region; by default above 0."""
+        """Ask whether a − b, paired by seed, lies in a region; by default above 0, with a margin
+        not below this share of the higher one."""
         arms = self.arms(task, variant)
-        one, other = arms.get(a, []), arms.get(b, [])
-        score = _of_one_kind([*one, *other]) if score is final else score
-        shared = cut([*one, *other])  # up to the same frame
-        values = by_seed(shared[: len(one)], score), by_seed(shared[len(one) :], score)
+        called, *values = _paired(arms.get(a, []), arms.get(b, []), kind)
+        if margin is not None:
+            low = -margin * max(
+                (abs(float(np.mean([*v.values()]))) for v in values if v), default=0
+            )
         where = str(self.world(task, variant))
-        self.ask(where, f"{a} − {b}, {CALLED[score]}", *values, low, high)
+        self.ask(where, f"{a} − {b}, {called}", values[0], values[1], low, high)
 
     def ask(
         self,
@@ -140,8 +150,20 @@ class Evidence:
         self.questions.append(Question(where, what, mean_over_seeds(values), low, high, spread))
 
 
-def _of_one_kind(runs: Iterable[RunResult]) -> Score:
-    """The best checkpoints where all runs have played theirs after training as long, else the last
-    evaluations."""
-    known = {(bool(run.evaluations.get("clean")), tuple(run.frames[-1:])) for run in runs}
-    return fresh if len(known) == 1 and all(played for played, _ in known) else at_end
+def _paired(one: list[RunResult], other: list[RunResult], kind: Kind) -> tuple[str, Values, Values]:
+    """What is compared, and its values by seed: of best checkpoints after training as long, of
+    curves up to the same frame."""
+    if kind is seconds_per_frame:
+        alike = timed_alike([*one, *other])
+        one, other = ([run for run in runs if run in alike] for runs in (one, other))
+    groups, whole = comparable(one, other), equally_long(one, other)
+    if kind == "kept":
+        names = noises([run for runs in whole for run in runs])
+        shares = [by_seed(runs, partial(kept, name=names[0])) if names else {} for runs in whole]
+        return "share kept under noise", shares[0], shares[1]
+    if kind == "final":
+        played = [[run for run in runs if run.evaluations.get("clean")] for runs in whole]
+        fair = [*map(len, played)] == [*map(len, groups)]
+        kind, groups = (fresh, played) if fair else (at_end, groups)
+    first, second = (by_seed(runs, kind) for runs in groups)
+    return CALLED[kind], first, second

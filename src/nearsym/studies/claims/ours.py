@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nearsym.studies.audited import kept_measure, measure_of, worlds_by_task
 from nearsym.studies.claims.claim import Claim, Question
@@ -11,7 +11,7 @@ from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import TRADING, by_arm, cut, plain, settings_of
+from nearsym.studies.selection import TRADING, by_arm, comparable, plain, settings_of
 from nearsym.studies.statistics import Values, differences, mean_over_seeds
 from nearsym.studies.sweeps import sweeps
 from nearsym.studies.worlds import CARTPOLE, STRENGTHS, WORLDS
@@ -22,6 +22,8 @@ from nearsym.tasks.strength import ORIGINAL
 Place = TypeVar("Place")
 MODELS = ("none", "exact", "approx", "rpp")
 START = "relaxed_from"
+HOLDING = ("spread", "relaxed")
+"""How the names of settings begin that treat relaxed weights."""
 LEAST_TASKS = 2
 """In which a treatment of relaxed weights has to hold."""
 
@@ -93,11 +95,8 @@ def _taus(measured: Mapping[Place, float | None], runs: Mapping[Place, list[RunR
 
 def _gain(runs: list[RunResult]) -> dict[int, float]:
     arms = by_arm(runs)
-    shared = cut([*arms.get("exact", []), *arms.get("none", [])])
-    exact, none = (
-        by_seed((run for run in shared if run.model == m), at_end) for m in ("exact", "none")
-    )
-    return differences(exact, none)
+    exact, none = comparable(arms.get("exact", []), arms.get("none", []))
+    return differences(by_seed(exact, at_end), by_seed(none, at_end))
 
 
 def _stay_put(e: Evidence) -> None:
@@ -147,10 +146,11 @@ def _ask_of_treatment(e: Evidence, where: str, way: str, runs: list[RunResult], 
         return False
     rival = "exact" if even else "approx"
     usual = plain([run for run in runs if treatment(run) is None], but=START)
-    shared = cut([*treated, *(run for run in usual if run.model == rival)])
-    changed, other = (
-        by_seed(some, at_end) for some in (shared[: len(treated)], shared[len(treated) :])
-    )
+    rivals = [run for run in usual if run.model == rival]
+    if len({str(_beside_treatment(run)) for run in [*treated, *rivals]}) > 1:
+        e.missing.append(f"{where}: approx, {way}, and {rival} with the same settings")
+        return False
+    changed, other = (by_seed(some, at_end) for some in comparable(treated, rivals))
     if changed and other:
         margin = MARGIN * max(abs(sum(v.values()) / len(v)) for v in (changed, other))
         e.ask(where, f"approx, {way} − {rival}", changed, other, -margin, way=way)
@@ -162,10 +162,14 @@ def treatment(run: RunResult) -> str | None:
     if run.model != "approx":
         return None
     settings = {n: v for n, v in settings_of(run).items() if n != START}
-    held = [f"{n} {v}" for n, v in settings.items() if n.startswith(("spread", "relaxed"))]
+    held = [f"{n} {v}" for n, v in settings.items() if n.startswith(HOLDING)]
     # When relaxed weights begin may depend on the task: one way, whatever the number.
     later = [START] if _begins(run) else []
     return ", ".join(sorted(held + later)) or None
+
+
+def _beside_treatment(run: RunResult) -> dict[str, Any]:
+    return {n: v for n, v in settings_of(run).items() if not n.startswith(HOLDING)}
 
 
 def _begins(run: RunResult) -> int:

@@ -9,7 +9,7 @@ from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.paper import TABLE_2
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import TRADING, by_arm
+from nearsym.studies.selection import TRADING, by_arm, equally_long
 
 APPROX, EXACT = ("approx ST", "approx T"), ("exact ST", "exact T")
 MILLION = 1e6
@@ -45,7 +45,8 @@ def costs(run: RunResult) -> float:
 def _compare(e: Evidence, a: str, b: str, score: Callable[[RunResult], float], called: str) -> None:
     for market, runs in e.markets().items():
         arms = by_arm(runs)
-        one, other = (by_seed(arms.get(arm, []), score) for arm in (a, b))
+        pair = equally_long(arms.get(a, []), arms.get(b, []))
+        one, other = (by_seed(some, score) for some in pair)
         e.ask(market, f"{a} − {b}, {called}", one, other)
 
 

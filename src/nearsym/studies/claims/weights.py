@@ -10,20 +10,26 @@ from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, VARIANTS
 from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed, final_weights, first_layer, spread
-from nearsym.studies.selection import TRADING, by_arm, by_world, plain, symmetry_of
+from nearsym.studies.selection import TRADING, by_arm, by_world, comparable, plain, settings_of
 from nearsym.studies.statistics import mean_over_seeds
 
 
 def _compare_spreads(e: Evidence, task: str, parts: tuple[str, ...]) -> None:
     """Modified worlds against the original, in the first layer of the first part there is."""
-    originals = e.arms(task, None).get("approx", [])
     for variant in VARIANTS[task]:
-        modified = e.arms(task, variant).get("approx", [])
+        modified, originals = comparable(*_of_approx(e, task, variant))
         layers = [first_layer(run, part) for run in modified + originals for part in parts]
         layer = next((name for name in layers if name is not None), None)
         found = [_spreads(runs, layer) for runs in (modified, originals)]
         what = f"{variant} − original, spread of {layer or f'the {parts[0]}'}"
         e.ask(task, what, found[0], found[1])
+
+
+def _of_approx(e: Evidence, task: str, variant: str) -> list[list[RunResult]]:
+    """The runs of approx in a modified world and in the original, if their settings are equal."""
+    found = [e.arms(task, name).get("approx", []) for name in (variant, None)]
+    settings = {str(settings_of(run)) for runs in found for run in runs}
+    return found if len(settings) == 1 else [[], []]
 
 
 def _spreads(runs: list[RunResult], layer: str | None) -> dict[int, float]:
@@ -42,15 +48,15 @@ def _policies(e: Evidence) -> None:
 
 def _last_day(e: Evidence) -> None:
     """The last day's weight less the highest of the others, in the encoder's first layer."""
-    for (market, all_runs), kind in product(e.markets().items(), ("T", "ST")):
-        runs = [run for run in all_runs if symmetry_of(run) == kind]
-        relaxed = [run for run in runs if run.model == "approx" and len(_days(run)) > 1]
+    for (market, runs), kind in product(e.markets().items(), ("T", "ST")):
+        arm = by_arm(runs).get(f"approx {kind}", [])
+        relaxed = [run for run in arm if len(_days(run)) > 1]
         found = by_seed(relaxed, _last_beyond_others)
-        arm = f"{market}, approx {kind}".removeprefix(f"{TRADING}, ")
-        e.ask_of(arm, "weight of the last day − highest other", found)
+        where = f"{market}, approx {kind}".removeprefix(f"{TRADING}, ")
+        e.ask_of(where, "weight of the last day − highest other", found)
         if kind == "ST" and relaxed:
             e.more["scales" if market == TRADING else f"scales, {market}"] = _by_scale(relaxed)
-        e.more.setdefault("rank of the last day", {})[arm] = [
+        e.more.setdefault("rank of the last day", {})[where] = [
             int((_days(run) > _days(run)[-1]).sum()) + 1 for run in relaxed
         ]
 

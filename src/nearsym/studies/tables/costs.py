@@ -6,20 +6,18 @@ import numpy as np
 
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import (
+    REACHED,
     at_end,
     by_seed,
     median_seconds_to,
     seconds_per_frame,
     seconds_to,
 )
-from nearsym.studies.selection import World, by_arm, by_world, model_order, plain
+from nearsym.studies.selection import World, by_arm, by_world, model_order, plain, timed_alike
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.returns import of_one_length
 from nearsym.studies.tables.table import Cell, Table, tabled
-from nearsym.tasks.strength import ORIGINAL
 
-REACHED = 0.9
-"""Share of the best model's final return to which time is measured."""
 CLOCK = "processor time, or with a GPU the time on the clock"
 
 
@@ -28,8 +26,7 @@ def what_was_run(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         for arm, some in by_arm(runs).items():
-            variant = ORIGINAL if world.variant is None else world.variant
-            row: dict[str, Cell] = {"task": world.task, "variant": variant, "run": arm}
+            row: dict[str, Cell] = {"task": world.task, "variant": world.variant_name, "run": arm}
             row |= {"scale": str(world.scale), "seeds": len({run.seed for run in some})}
             row |= {"frames": max((run.frames[-1] for run in some if run.frames), default=0)}
             rows.append(row | {"hours": sum(run.seconds for run in some) / 3600})
@@ -42,7 +39,11 @@ def spent(results: list[RunResult]) -> list[Table]:
     for world, runs in by_world(run for run in results if run.seconds).items():
         found.setdefault((world.task, str(world.scale)), {})[world] = runs
     rows = [_spent(task, scale, worlds) for (task, scale), worlds in found.items()]
-    return tabled("spent", "Runs of each task, and the core-hours that training them took.", rows)
+    return tabled(
+        "spent",
+        "Runs of each task that are kept, and the core-hours that training them took.",
+        rows,
+    )
 
 
 def _spent(task: str, scale: str, worlds: dict[World, list[RunResult]]) -> dict[str, Cell]:
@@ -79,7 +80,7 @@ def tasks(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = [
         {
             "task": world.task,
-            "variant": ORIGINAL if world.variant is None else world.variant,
+            "variant": world.variant_name,
             "observations": world.scale.obs or "",
             "elements": ", ".join(runs[0].elements),
         }
@@ -93,10 +94,8 @@ def wall_clock(results: list[RunResult]) -> list[Table]:
     speeds: list[dict[str, Cell]] = []
     waits: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
-        for about, some in of_one_length(world, plain(runs)):
-            arms = {arm: each for arm, each in by_arm(some).items() if all(r.seconds for r in each)}
-            if not arms:
-                continue
+        for about, some in of_one_length(world, timed_alike(plain(runs))):
+            arms = by_arm(some)
             scores = {a: by_seed(each, _milliseconds) for a, each in arms.items()}
             speeds.append(about | {a: mean_over_seeds(values) for a, values in scores.items()})
             level = REACHED * max(np.mean([at_end(r) for r in each]) for each in arms.values())

@@ -14,7 +14,6 @@ from nearsym.studies.statistics import (
 )
 from nearsym.studies.sweeps import Sweep, sweeps
 from nearsym.studies.tables.table import Cell, Table, tabled
-from nearsym.tasks.strength import ORIGINAL
 
 LEAST_WORLDS = 2
 """Fewer make no aggregate."""
@@ -52,8 +51,7 @@ def regrets(results: list[RunResult]) -> list[Table]:
 def _rows(found: Regret, scale: str) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
     for i, world in enumerate(found.worlds):
-        variant = ORIGINAL if world.variant is None else world.variant
-        about: dict[str, Cell] = {"task": world.task, "variant": variant, "scale": scale}
+        about: dict[str, Cell] = {"task": world.task, "variant": world.variant_name, "scale": scale}
         rows.append({**about, **{model: found.gap(i, model) for model in found.models}})
     if len(found.worlds) >= LEAST_WORLDS:
         for name, measure in (("mean", found.mean), ("worst", found.worst)):

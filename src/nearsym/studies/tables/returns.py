@@ -1,6 +1,7 @@
 """Returns of worlds and models: at the end, over the curve, tested, beside the paper's."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -14,12 +15,18 @@ from nearsym.studies.paper import (
     Printed,
 )
 from nearsym.studies.results import RunResult
-from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noisy, tau_of
-from nearsym.studies.selection import TRADING, World, by_arm, by_world, plain, settings_of
+from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noises, tau_of
+from nearsym.studies.selection import (
+    TRADING,
+    World,
+    by_arm,
+    by_world,
+    plain,
+    trained_with_noise,
+)
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.control.domains import DOMAINS
-from nearsym.tasks.strength import ORIGINAL
 
 PAIRED = ("approx", "exact", "none", "rpp", "augment", "mirror", "sit")
 """The first of two models is compared with the second."""
@@ -40,8 +47,14 @@ def shares(results: list[RunResult]) -> list[Table]:
     """What is kept under noise at test time."""
     about = "Share of the noise-free return that the best checkpoint keeps under noise. Runs whose "
     about += "noise-free return is 0 are left out."
-    found = [run for run in results if noisy(run) and run.evaluations.get("clean")]
-    return _by_model("noise", about, found, kept)
+    found = [run for run in results if run.evaluations.get("clean")]
+    rows = [
+        about_row | {"noise": name.removeprefix("noise=")} | _means(some, partial(kept, name=name))
+        for world, runs in _control(found).items()
+        for about_row, some in of_one_length(world, plain(runs))
+        for name in _noises(some)
+    ]
+    return tabled("noise", about, rows)
 
 
 def tau_sweep(results: list[RunResult]) -> list[Table]:
@@ -51,7 +64,7 @@ def tau_sweep(results: list[RunResult]) -> list[Table]:
         trained = plain(
             [run for run in runs if run.frames and run.task in DOMAINS], but="target_tau"
         )
-        taus = sorted({tau_of(run) for run in trained})
+        taus = sorted({tau for run in trained if (tau := tau_of(run)) is not None})
         for tau in taus if len(taus) > 1 else ():
             some = [run for run in trained if tau_of(run) == tau]
             row: dict[str, Cell] = {**_about(world, some), "τ": tau}
@@ -101,9 +114,11 @@ def final(results: list[RunResult]) -> list[Table]:
     """The best checkpoint in fresh episodes, with and without noise: both protocols of Table 1."""
     rows = []
     for world, runs in by_world(results).items():
-        for about, some in of_one_length(world, plain(runs)):
+        clean = [run for run in runs if not trained_with_noise(run)]
+        for about, some in of_one_length(world, plain(clean)):
             printed = TABLE_1.get((world.task, world.variant))
-            paper = {} if printed is None else {"clean": printed.clean, "noise": printed.noise}
+            tested = _tested_noise(world.task)
+            paper = {} if printed is None else {"clean": printed.clean, tested: printed.noise}
             rows += _tested(about, some, paper)
     caption = (
         "Return of the best checkpoint in fresh episodes. Mean of runs: every run is played. Best "
@@ -116,15 +131,20 @@ def noise_trained(results: list[RunResult]) -> list[Table]:
     """The same for runs that were trained with noise on their images."""
     rows = []
     for world, runs in by_world(results).items():
-        some = [run for run in runs if settings_of(run).get("noise", 0.0)]
+        some = [run for run in runs if trained_with_noise(run)]
         for about, each in of_one_length(world, plain(some)):
-            paper = {"noise": NOISE_TRAINED.get((world.task, world.variant), {})}
+            paper = {_tested_noise(world.task): NOISE_TRAINED.get((world.task, world.variant), {})}
             rows += _tested(about, each, paper)
     caption = (
         "Trained with noise on the images: return of the best checkpoint in fresh episodes. "
         f"{NOISE_TRAINED_SOURCE}"
     )
     return tabled("noise-trained", caption, rows)
+
+
+def _tested_noise(task: str) -> str:
+    """The evaluation under the noise of the paper's tables."""
+    return f"noise={DOMAINS[task].test_noise:g}" if task in DOMAINS else "noise"
 
 
 def best_run(runs: Sequence[RunResult], name: str) -> Measured:
@@ -153,23 +173,28 @@ _ABOUT = ("task", "variant", "scale", "frames")
 
 
 def _about(world: World, runs: Sequence[RunResult]) -> dict[str, Cell]:
-    variant = ORIGINAL if world.variant is None else world.variant
     frames = max((run.frames[-1] for run in runs if run.frames), default=0)
-    return {"task": world.task, "variant": variant, "scale": str(world.scale), "frames": frames}
+    about: dict[str, Cell] = {"task": world.task, "variant": world.variant_name}
+    return about | {"scale": str(world.scale), "frames": frames}
 
 
 def _by_model(name: str, about: str, results: list[RunResult], score: Score) -> list[Table]:
     rows = [
-        row
-        | {
-            arm: mean_over_seeds(v)
-            for arm, each in by_arm(some).items()
-            if (v := by_seed(each, score))
-        }
+        row | _means(some, score)
         for world, runs in _control(results).items()
         for row, some in of_one_length(world, plain(runs))
     ]
     return tabled(name, about, rows)
+
+
+def _means(runs: list[RunResult], score: Score) -> dict[str, Cell]:
+    values = {arm: by_seed(each, score) for arm, each in by_arm(runs).items()}
+    return {arm: mean_over_seeds(found) for arm, found in values.items() if found}
+
+
+def _noises(runs: list[RunResult]) -> list[str]:
+    """The noises under which any of some runs was played."""
+    return sorted({name for run in runs for name in noises([run])})
 
 
 def _control(results: list[RunResult]) -> dict[World, list[RunResult]]:
@@ -209,17 +234,16 @@ def _tested(
     about: dict[str, Cell], runs: list[RunResult], paper: dict[str, dict[str, Printed]]
 ) -> list[dict[str, Cell]]:
     """A row for each noise and each protocol."""
-    name = next((found for run in runs if (found := noisy(run))), None)
     rows: list[dict[str, Cell]] = []
-    for noise, evaluation in (("clean", "clean"), ("noise", name)):
+    for evaluation in ("clean", *_noises(runs)):
         arms = {
             arm: having
             for arm, some in by_arm(runs).items()
-            if (having := [run for run in some if evaluation and run.evaluations.get(evaluation)])
+            if (having := [run for run in some if run.evaluations.get(evaluation)])
         }
-        if evaluation is None or not arms:
+        if not arms:
             continue
-        printed = {f"paper: {model}": number for model, number in paper.get(noise, {}).items()}
+        printed = {f"paper: {m}": number for m, number in paper.get(evaluation, {}).items()}
         means = {a: mean_over_seeds(by_seed(r, _fresh(evaluation))) for a, r in arms.items()}
         best = {a: best_run(r, evaluation) for a, r in arms.items()}
         row: dict[str, Cell] = about | {"noise": evaluation.removeprefix("noise=")}

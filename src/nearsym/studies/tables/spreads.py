@@ -7,7 +7,6 @@ from nearsym.studies.scores import by_seed, spread
 from nearsym.studies.selection import by_arm, by_world
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
-from nearsym.tasks.strength import ORIGINAL
 
 
 def spreads(results: list[RunResult]) -> list[Table]:
@@ -15,8 +14,7 @@ def spreads(results: list[RunResult]) -> list[Table]:
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world([run for run in results if run.relaxed]).items():
         for arm, some in by_arm(runs).items():
-            variant = ORIGINAL if world.variant is None else world.variant
-            about: dict[str, Cell] = {"task": world.task, "variant": variant}
+            about: dict[str, Cell] = {"task": world.task, "variant": world.variant_name}
             about |= {"scale": str(world.scale), "run": arm}
             rows += [about | row for row in _layers(some)]
     caption = (
