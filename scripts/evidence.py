@@ -64,6 +64,7 @@ FIGURES = {
 """Pictures docs/images/evidence-NAME.png: which charts, and of which runs."""
 SHOWN = ("none", "exact", "approx")
 """Models of the figure in the README."""
+EARLY, RELAXED_FROM = "approx, from the start", "network.relaxed_from"
 OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
 """Charts of trading, docs/images/KEPT-NAME.png. They need the days, which are not kept, so they
@@ -85,6 +86,8 @@ def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
     tables = {table.name: table for table in tables_of(results)}
     for which in ("craft", "control", "vectors", "pixels"):
         tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
+    begun = tables_of(with_early_start(chosen(results, "vectors")), ["regret"])
+    tables |= {f"early start: {table.name}": table for table in begun}
     tables |= {table.name: table for table in tables_of(every, ["spent"])}
     tables["claims"] = verdicts(judge(every))
     tables["left"] = left_to_run(every)
@@ -145,6 +148,15 @@ def chosen(results: list[RunResult], which: str) -> list[RunResult]:
     kinds = {None: "craft", "state": "control", "pixels": "pixels"}
     wanted = ("craft", "control") if which == "vectors" else (which,)
     return [r for r in results if kinds[r.obs if r.task in DOMAINS else None] in wanted]
+
+
+def with_early_start(results: list[RunResult]) -> list[RunResult]:
+    """The models of the README, and approx with relaxed weights that learn from the start as one
+    more: an option on the control tasks, the usual way on the craft."""
+    plain = [run for run in results if run.model in SHOWN and not run.settings]
+    asked = [r for r in results if r.model == "approx" and r.settings == {RELAXED_FROM: 0}]
+    usual = [run for run in plain if run.model == "approx" and run.task not in DOMAINS]
+    return plain + [replace(run, model=EARLY, settings={}) for run in asked + usual]
 
 
 def keep(name: str, source: Path) -> None:

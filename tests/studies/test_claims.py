@@ -348,7 +348,7 @@ def test_a_treatment_that_holds_in_one_task_may_have_had_nothing_to_do():
 
 def test_later_starts_are_one_way_whatever_their_number():
     runs = [made("approx", 0, 1.0, settings={"network.relaxed_from": n}) for n in (1000, 5000)]
-    assert {treatment(run) for run in runs} == {"relaxed_from"}
+    assert {treatment(run) for run in runs} == {"later start"}
 
 
 def test_control_tasks_begin_later_unless_they_say_so():
@@ -356,7 +356,7 @@ def test_control_tasks_begin_later_unless_they_say_so():
     at = {"task": "reacher-hard", "preset": "laptop", "obs": "state", "agent": "sac"}
     settings = ({}, {"network.relaxed_from": 0}, {"network.relaxed_from": 100})
     runs = [made("approx", 0, 1.0, settings=one, **at) for one in settings]
-    assert [treatment(run) for run in runs] == ["relaxed_from", None, "relaxed_from"]
+    assert [treatment(run) for run in runs] == ["later start", None, "later start"]
     assert treatment(made("approx", 0, 1.0, **(at | {"preset": "paper"}))) is None
     assert treatment(made("approx", 0, 1.0, **(at | {"task": "craft"}))) is None
 
@@ -373,7 +373,7 @@ def test_plain_approx_may_say_that_it_begins_at_once():
     (found,) = judge(runs, ["N3"])
     assert found.verdict == "reproduced"
     asked = {question.what for question in found.questions}
-    assert asked == {"approx, relaxed_from − exact", "approx, relaxed_from − approx"}
+    assert asked == {"approx, later start − exact", "approx, later start − plain approx"}
 
 
 def test_several_starts_in_one_world_are_not_mixed():
@@ -383,8 +383,8 @@ def test_several_starts_in_one_world_are_not_mixed():
         runs += world("reproduced", {"approx": 100}, n, **at)
     (found,) = judge(runs, ["N3"])
     assert found.verdict == "reproduced"  # by the treatments that are complete
-    missing = found.more["not complete"]["relaxed_from"]
-    assert any(one.endswith("one value of relaxed_from") for one in missing)
+    missing = found.more["not complete"]["later start"]
+    assert any(one.endswith("one value of later start") for one in missing)
 
 
 def test_what_decides_is_shown_of_the_treatment_that_holds():

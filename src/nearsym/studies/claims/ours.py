@@ -21,7 +21,7 @@ from nearsym.tasks.strength import ORIGINAL
 
 Place = TypeVar("Place")
 MODELS = ("none", "exact", "approx", "rpp")
-START = "relaxed_from"
+START, LATER = "relaxed_from", "later start"
 HOLDING = ("spread", "relaxed")
 """How the names of settings begin that treat relaxed weights."""
 LEAST_TASKS = 2
@@ -153,7 +153,8 @@ def _ask_of_treatment(e: Evidence, where: str, way: str, runs: list[RunResult], 
     changed, other = (by_seed(some, at_end) for some in comparable(treated, rivals))
     if changed and other:
         margin = MARGIN * max(abs(sum(v.values()) / len(v)) for v in (changed, other))
-        e.ask(where, f"approx, {way} − {rival}", changed, other, -margin, way=way)
+        plainly = rival if even else f"plain {rival}"
+        e.ask(where, f"approx, {way} − {plainly}", changed, other, -margin, way=way)
     return bool(changed and other)
 
 
@@ -164,7 +165,7 @@ def treatment(run: RunResult) -> str | None:
     settings = {n: v for n, v in settings_of(run).items() if n != START}
     held = [f"{n} {v}" for n, v in settings.items() if n.startswith(HOLDING)]
     # When relaxed weights begin may depend on the task: one way, whatever the number.
-    later = [START] if _begins(run) else []
+    later = [LATER] if _begins(run) else []
     return ", ".join(sorted(held + later)) or None
 
 

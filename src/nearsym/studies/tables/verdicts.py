@@ -49,11 +49,11 @@ def numbers(judged: Judgement) -> str:
         return "; ".join(told for item in judged.more.items() if (told := _told(*item)))
     telling = _telling(judged)
     answers = [question.answer for question in judged.questions]
-    counted = ", ".join(f"{answers.count(a)} {a}" for a in ("yes", "open", "no") if a in answers)
+    each = ", ".join(f"{answers.count(a)} {a}" for a in ("yes", "open", "no") if a in answers)
     missing = f"; {len(judged.missing)} not run" if judged.missing else ""
     said = f"{telling.where}: {telling.what} {telling.measured.text()}"
     plural = "" if len(answers) == 1 else "s"
-    return f"{said}. {len(answers)} comparison{plural}: {counted}{missing}.{_corrected(judged)}"
+    return f"{said}. {len(answers)} comparison{plural}: {each}{missing}.{_corrected(judged)}"
 
 
 def _corrected(judged: Judgement) -> str:
