@@ -74,3 +74,9 @@ def test_recorded_transitions(tmp_path, capsys):
 def test_refusals(arguments, message, capsys):
     assert run(["discover", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_task_that_does_not_exist_leaves_no_folder(tmp_path, capsys):
+    assert run(["discover", "crft", "--out", str(tmp_path / "new" / "symmetry.py")]) == 2
+    assert "craft" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -157,8 +157,12 @@ def test_a_study_of_precisions_tells_them_apart(study, tmp_path):
     assert read_results(found.folder / "results.jsonl") == found.results
     again = run_study(compared, out=tmp_path / "other", known=found.results)
     assert again.results == found.results
-    (alone,) = run_study(study(model="approx", precision="fp32", seed=0), out=tmp_path).results
-    assert "precision" not in alone.settings
+    fp32 = study(model="approx", precision="fp32", seed=0)
+    for known in ({}, {"known": found.results, "out": tmp_path / "third"}):
+        (alone,) = run_study(fp32, **{"out": tmp_path} | known).results
+        assert "precision" not in alone.settings
+    assert unique([*found.results, alone]) == unique([alone, *found.results])
+    assert len(unique([*found.results, alone])) == 2
 
 
 def test_no_worker_outlives_a_study(whole):

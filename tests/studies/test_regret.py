@@ -1,5 +1,7 @@
 """Regret over worlds, and its map over the strength of a variant."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -221,10 +223,16 @@ def test_a_run_that_is_not_compared_changes_nothing():
 
 def test_models_with_other_seeds_do_not_spoil_the_others():
     some = tilted((0, 30))
-    more = [made("rpp", seed, 50, task="craft") for seed in range(5)]
-    more += [made("rpp", seed, 50, task="craft", variant="tilt=30") for seed in range(10, 15)]
-    assert model_sets([*some, *more])[0] == ("none", "exact")
-    assert len(regret_of([*some, *more]).worlds) == 2
+    for seeds in (range(10, 15), range(10, 20)):
+        more = [made("rpp", seed, 50, task="craft") for seed in range(5)]
+        more += [made("rpp", seed, 50, task="craft", variant="tilt=30") for seed in seeds]
+        assert model_sets([*some, *more])[0] == ("none", "exact")
+        assert len(regret_of([*some, *more]).worlds) == 2
+
+
+def test_noise_in_training_is_no_strength_of_a_variant():
+    noisy = [replace(run, settings={"task.noise": 0.1}) for run in tilted((0, 30, 75))]
+    assert sweeps(noisy) == []
 
 
 def test_a_model_with_one_seed_does_not_spoil_the_others():

@@ -17,7 +17,7 @@ from nearsym.studies.scores import (
     kept,
     last_third,
     median_seconds_to,
-    noises,
+    noise_of_tests,
     seconds_per_frame,
     seconds_to,
     spread,
@@ -31,6 +31,7 @@ from nearsym.studies.selection import (
     equally_long,
     plain,
     symmetry_of,
+    timed_alike,
     unique,
     usual_variant,
     variant_of,
@@ -106,15 +107,34 @@ def test_runs_of_one_length():
     other = [made("exact", s, curve=[1, 2, 3][: 3 - s]) for s in range(3)]
     assert equally_long(one, other) == [one[1:2], other[1:2]]
     assert equally_long(one, []) == [[], []]
+    short = [made(m, 9, curve=[1], frames=[50]) for m in ("none", "exact")]
+    assert equally_long([*one, short[0]], [*other[:2], short[1]]) == [one[1:2], other[1:2]]
 
 
-def test_models_are_not_compared_by_what_was_trained_with_noise_or_not_at_all():
+def test_noise_in_training_makes_another_world():
+    usual, noisy = made(), made(settings={"task.noise": 0.1})
+    first, second = by_world([noisy, usual])
+    assert (str(first), first.noise) == ("cartpole-swingup original", 0)
+    assert (str(second), second.noise) == ("cartpole-swingup original, noise 0.1", 0.1)
+
+
+def test_models_are_not_compared_by_what_was_not_trained():
     usual = [made("none", s) for s in range(2)]
-    noisy = [made(m, s, settings={"task.noise": 0.1}) for m in ("none", "exact") for s in range(3)]
     counted = [made(m, 0, frames=[], curve=[]) for m in ("none", "exact", "approx")]
-    assert plain([*noisy, *usual, *counted]) == usual
-    assert plain([*noisy, *counted]) == noisy
+    assert plain([*usual, *counted]) == usual
     assert plain(counted) == counted
+
+
+def test_times_of_one_kind_of_hardware():
+    """Older results do not say on which; those of a run that an older version began are of them."""
+    old, begun = made("none", 0, seconds=1.0), made("none", 1, seconds=1.0)
+    begun = replace(begun, versions={"precision": "fp32", "device": "cpu"})
+    kinds = [{"processor": "a", "precision": p, "device": "cpu"} for p in ("fp32", "bf16")]
+    new = [made("none", s, seconds=1.0, versions=kind) for kind in kinds for s in range(3)]
+    assert timed_alike([old, begun, *new[2:]]) == new[3:]
+    assert timed_alike([old, begun, new[0]]) == [old, begun]
+    assert timed_alike([made(), old]) == [old]
+    assert timed_alike([]) == []
 
 
 def test_of_equal_results_the_first_is_taken_whatever_an_audit_added():
@@ -233,9 +253,7 @@ def test_tests_under_noise():
         kept(made(evaluations={"clean": [1.0]}), name)
     with pytest.raises(UsageError, match="no positive return without noise"):
         kept(made(evaluations={"clean": [0.0], name: [0.0]}), name)
-    other = made(evaluations={"clean": [1.0], "noise=0.02": [1.0], name: [1.0]})
-    assert noises([run, other]) == [name]
-    assert noises([run, made()]) == noises([]) == []
+    assert noise_of_tests("cartpole-swingup") == name
     with pytest.raises(UsageError, match=r"not evaluated 'clean', only \[\]"):
         fresh(made())
 

@@ -213,6 +213,18 @@ def test_runs_without_a_time_take_none_from_those_that_have_one():
     assert table.rows[0]["none"].seeds == 3
 
 
+def test_times_are_those_of_one_kind_of_hardware_and_levels_those_of_all():
+    slow, fast = ({"processor": name} for name in ("slow", "fast"))
+    runs = [made("none", s, 100.0, seconds=6.0, versions=slow) for s in range(4)]
+    runs += [made("none", 4, 100.0, seconds=1.0, versions=fast)]
+    runs += [made("exact", s, 900.0, seconds=1.0, versions=fast) for s in range(3)]
+    speeds, waits = tables_of(runs, ["wall-clock"])
+    (row,), (wait,) = speeds.rows, waits.rows
+    assert (row["none"].seeds, row["none"].value) == (1, pytest.approx(1000 / 600))
+    assert wait["return"] == pytest.approx(810)
+    assert wait["none"].endswith("(0 of 1)")
+
+
 def test_tau_by_tau():
     cup = {"task": "ball_in_cup-catch"}
     slow = random_runs(("rpp", "approx"), settings={"algorithm.target_tau": 0.005}, **cup)

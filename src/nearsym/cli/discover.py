@@ -43,9 +43,12 @@ def run(args: Discover) -> dict[str, Any]:
     _check_out(args)
     from nearsym.discovery.search import discover
     from nearsym.tasks.registry import find_task
+    from nearsym.training import atomic
 
     task = find_task(args.env, **({} if args.variant is None else {"variant": args.variant}))
     with closing(task.make_for_audit()) as env:
+        if args.out is not None:  # now: a task that does not exist leaves no folder
+            atomic.make_place(Path(args.out).parent, "out")
         found = discover(env, samples=args.samples, seed=args.seed, progress=True)
     about = {"env": args.env, "variant": args.variant, "seed": args.seed, "out": args.out}
     about["factory"] = None if args.out is None else _write(found, task, Path(args.out))
@@ -99,8 +102,6 @@ def _check_out(args: Discover) -> None:
         raise UsageError(f"`out` is a Python file, such as symmetry.py, got {args.out}.")
     if args.env.partition(":")[0] == Path(args.out).stem:
         raise UsageError(f"`out` {args.out} would replace the module of {args.env}. Name another.")
-    from nearsym.training import atomic
     from nearsym.training.untrusted import refuse_special
 
     refuse_special(Path(args.out))
-    atomic.make_place(Path(args.out).parent, "out")

@@ -79,11 +79,11 @@ class ChangedWarning(UserWarning):
     """The code of an environment is not what it was when a run began."""
 
 
-def versions(task: Task | None = None) -> dict[str, str]:
+def versions(task: Task | None = None, device: str = "cpu") -> dict[str, str]:
     """What the numbers of a run may depend on; a digest of the code of an environment of one's own
     is one of them."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
-    found["processor"] = _processor()
+    found["processor"] = _processor(device)
     for name in RECORDED:
         try:
             found[name] = metadata.version(name)
@@ -93,13 +93,17 @@ def versions(task: Task | None = None) -> dict[str, str]:
     return found if source is None else found | {ENVIRONMENT: source}
 
 
-def _processor() -> str:
-    """What the processor calls itself, as far as the system tells."""
+def _processor(device: str) -> str:
+    """What the processor, or the GPU, calls itself as far as the system tells."""
+    if device != "cpu":
+        import torch  # here: slow to import
+
+        return torch.cuda.get_device_name()
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    return platform.processor()
+    return platform.processor() or platform.machine()
 
 
 def warn_if_changed(recorded: Any, task: Task, what: str) -> bool:
@@ -117,7 +121,7 @@ def warn_if_changed(recorded: Any, task: Task, what: str) -> bool:
 def described(config: RunConfig, env: gymnasium.Env, parameters: dict[str, int]) -> dict[str, Any]:
     """The content of config.json, everything needed to repeat a run: its configuration, versions
     and data; and how many numbers its networks learn."""
-    plain = {"config": to_plain(config), "versions": versions(config.task)}
+    plain = {"config": to_plain(config), "versions": versions(config.task, config.device)}
     plain |= {"parameters": parameters}
     return plain | {"data_sha256": config.task.data_hash(env)}
 

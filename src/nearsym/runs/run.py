@@ -253,14 +253,16 @@ class Run:
         stop_requested: StopRequested = never,
     ) -> "Run":
         """Go on where the last checkpoint stands, or to more frames; returns the run."""
-        self._agents.clear()  # the checkpoints will change
-        training_runs.resume(
-            self.config,
-            self.path,
-            frames=frames,
-            callbacks=all_of(callbacks, progress),
-            stop_requested=stop_requested,
-        )
+        try:
+            training_runs.resume(
+                self.config,
+                self.path,
+                frames=frames,
+                callbacks=all_of(callbacks, progress),
+                stop_requested=stop_requested,
+            )
+        finally:
+            self._agents.clear()  # the checkpoints have changed
         return Run(self.path, _task=self.task)
 
     def export(self, path: StrPath, *, checkpoint: str = "best") -> dict[str, Any]:

@@ -30,7 +30,7 @@ from nearsym.studies.plan import Planned, plan
 from nearsym.studies.pool import place_of
 from nearsym.studies.results import RunResult, read_results, write_results
 from nearsym.studies.schedule import RETRIES, Entry, Executor, Schedule
-from nearsym.studies.study import Study, hardware_compared
+from nearsym.studies.study import OF_HARDWARE, Study
 from nearsym.studies.workers import LocalWorkers
 from nearsym.training import atomic
 from nearsym.training.loop import Interrupted
@@ -123,7 +123,7 @@ def run_study(
         given = known_results(study, jobs, known)
         entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
-        collected = _Collected(folder, schedule, hardware_compared(study), given)
+        collected = _Collected(folder, schedule, _compared(jobs), given)
         collected.warn_if_changed()
         if schedule.count("waiting"):
             with (
@@ -183,6 +183,12 @@ def check_workers(workers: int | None) -> None:
         check_whole("workers", workers, 1, MOST_WORKERS)
 
 
+def _compared(jobs: Sequence[Job]) -> tuple[str, ...]:
+    """The settings of hardware in which runs differ."""
+    differing = {n: {getattr(job.config, n) for job in jobs} for n in OF_HARDWARE}
+    return tuple(name for name, values in differing.items() if len(values) > 1)
+
+
 def _watcher(study: Study, progress: bool) -> Watcher:
     return watcher_for(f"{study.name} ({study.scale})", sys.stderr) if progress else Quiet()
 
@@ -232,8 +238,9 @@ class _Collected:
 
     def _told(self, job: Job) -> RunResult:
         result = self._found[job.name]
+        usual = {n: value for n, value in result.settings.items() if n not in OF_HARDWARE}
         compared = {name: getattr(job.config, name) for name in self.compared}
-        return replace(result, settings=result.settings | compared)
+        return replace(result, settings=usual | compared)
 
     def found(self) -> tuple[list[RunResult], dict[str, str]]:
         """The results, and why the runs failed that did."""

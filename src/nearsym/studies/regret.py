@@ -242,17 +242,19 @@ def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
 
 
 def _together(runs: Sequence[RunResult]) -> set[str]:
-    """Models with seeds enough in common; where not all have, those with the most seeds."""
+    """The largest set of models with seeds enough in common; of several the one that has most."""
     seeds: dict[str, set[int]] = {}
-    for run in sorted((run for run in runs if run.frames), key=lambda run: model_order(run.model)):
+    for run in (run for run in runs if run.frames):
         seeds.setdefault(run.model, set()).add(run.seed)
-    found: set[str] = set()
-    shared = set.union(*seeds.values()) if seeds else set()
-    for model in sorted(seeds, key=lambda model: -len(seeds[model])):
-        if len(shared & seeds[model]) >= LEAST:
-            found.add(model)
-            shared &= seeds[model]
-    return found
+    models = sorted((m for m in seeds if len(seeds[m]) >= LEAST), key=lambda m: (model_order(m), m))
+    for count in range(len(models), 1, -1):
+        shared = {
+            s: len(set.intersection(*(seeds[m] for m in s))) for s in combinations(models, count)
+        }
+        best = max(shared, key=lambda some: shared[some])
+        if shared[best] >= LEAST:
+            return set(best)
+    return set()
 
 
 def _quantile(freedom: float) -> float:

@@ -9,6 +9,7 @@ from nearsym.errors import UsageError
 from nearsym.runs.presets import preset_config
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import settings_of
+from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.registry import find_task
 
 Score = Callable[[RunResult], float]
@@ -51,11 +52,13 @@ def fresh(run: RunResult, name: str = "clean") -> float:
     return float(np.mean(run.evaluations[name]))
 
 
-def noises(runs: Iterable[RunResult]) -> list[str]:
-    """The names of the evaluations under noise that all of some runs have: shares that are kept
-    under different noise cannot be compared."""
-    names = [[n for n in run.evaluations if n.startswith("noise")] for run in runs]
-    return [name for name in (names[0] if names else []) if all(name in some for some in names)]
+def noise_of_tests(task: str) -> str:
+    """The evaluation under the noise with which the paper tests policies on a control task.
+
+    >>> noise_of_tests("reacher-hard")
+    'noise=0.02'
+    """
+    return f"noise={DOMAINS[task].test_noise:g}"
 
 
 def kept(run: RunResult, name: str) -> float:

@@ -50,11 +50,14 @@ class World(NamedTuple):
     task: str
     variant: str | None
     scale: Scale
+    noise: float = 0.0
+    """On the images in training: with it, it is another world."""
 
     @property
     def variant_name(self) -> str:
         """What people call its variant."""
-        return ORIGINAL if self.variant is None else self.variant
+        name = ORIGINAL if self.variant is None else self.variant
+        return f"{name}, noise {self.noise:g}" if self.noise else name
 
     def __str__(self) -> str:
         return f"{self.task} {self.variant_name}"
@@ -74,7 +77,8 @@ def scale_of(run: RunResult) -> Scale:
 
 def world_of(run: RunResult) -> World:
     """Where a run belongs; a variant at its usual strength goes by its name alone."""
-    return World(run.task, usual_variant(run.task, run.variant), scale_of(run))
+    variant, noise = usual_variant(run.task, run.variant), settings_of(run).get("noise", 0.0)
+    return World(run.task, variant, scale_of(run), float(noise))
 
 
 def usual_variant(task: str, variant: str | None) -> str | None:
@@ -133,9 +137,16 @@ def unique(results: Iterable[RunResult]) -> list[RunResult]:
     then the first.
     """
     found: dict[tuple[Any, ...], RunResult] = {}
+    known: set[tuple[Any, ...]] = set()
     for run in sorted(results, key=_told, reverse=True):
-        settings = json.dumps(settings_of(run), sort_keys=True, default=str)
-        found.setdefault((world_of(run), run.model, run.seed, settings), run)
+        settings = settings_of(run)
+        # A study of precisions tells more settings of the same run than others do.
+        shared = {name: value for name, value in settings.items() if name not in OF_HARDWARE}
+        about = (world_of(run), run.model, run.seed)
+        same = (*about, json.dumps(shared, sort_keys=True, default=str), run.key)
+        if same not in known:
+            found.setdefault((*about, json.dumps(settings, sort_keys=True, default=str)), run)
+        known.add(same)
     return sorted(found.values(), key=lambda r: (*map(str, r.world), r.model, r.seed, r.key))
 
 
@@ -144,7 +155,8 @@ def _told(run: RunResult) -> tuple[Any, ...]:
     of two equal ones is always the same."""
     end = run.frames[-1] if run.frames else 0
     played = sum(len(returns) for returns in run.evaluations.values())
-    return end, len(run.frames), played, len(run.details.keys() - OF_AUDITS), run.key
+    told = len(run.details.keys() - OF_AUDITS)
+    return end, len(run.frames), played, told, run.key, -len(run.settings)
 
 
 def settings_of(run: RunResult) -> dict[str, Any]:
@@ -156,9 +168,10 @@ def settings_of(run: RunResult) -> dict[str, Any]:
     return {name: value for name, value in short.items() if name not in LENGTHS}
 
 
-def trained_with_noise(run: RunResult) -> bool:
-    """Whether there was noise on the images in training, too."""
-    return bool(settings_of(run).get("noise", 0.0))
+def alike(settings: Iterable[dict[str, Any]]) -> bool:
+    """Whether they are all the same."""
+    every = list(settings)
+    return all(one == every[0] for one in every)
 
 
 def symmetry_of(run: RunResult) -> str | None:
@@ -202,9 +215,9 @@ def by_scale(results: Iterable[RunResult]) -> dict[Scale, list[RunResult]]:
     return dict(sorted(found.items(), key=lambda item: str(item[0])))
 
 
-def _rank(world: World) -> tuple[bool, str, float]:
+def _rank(world: World) -> tuple[bool, str, float, float]:
     name, strength = variant_of(world.task, world.variant)
-    return world.variant is not None, name, strength
+    return world.variant is not None, name, strength, world.noise
 
 
 def by_arm(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
@@ -228,29 +241,27 @@ def plain(runs: Sequence[RunResult], *, but: str | None = None) -> list[RunResul
     models are compared by.
 
     Sweeps of a setting of one model have fewer models and seeds; of equal sets the one with the
-    fewest settings is taken. Noise in training makes another task of it: such runs are taken where
-    there are no others.
+    fewest settings is taken.
     """
     found: dict[str, list[RunResult]] = {}
     for run in [run for run in runs if run.frames] or runs:
         settings = {name: value for name, value in _comparable(run).items() if name != but}
         found.setdefault(json.dumps(settings, sort_keys=True, default=str), []).append(run)
-
-    def rank(item: tuple[str, list[RunResult]]) -> tuple[Any, ...]:
-        settings, some = item
-        models = {run.model for run in some}
-        return not trained_with_noise(some[0]), len(models), len(some), -len(settings)
-
-    return max(found.items(), key=rank, default=("", []))[1]
+    return max(
+        found.items(),
+        key=lambda item: (len({run.model for run in item[1]}), len(item[1]), -len(item[0])),
+        default=("", []),
+    )[1]
 
 
 def timed_alike(runs: Iterable[RunResult]) -> list[RunResult]:
     """The runs whose times can be compared: of those that were timed, the largest set of runs on
-    the same kind of processor, in the same precision. What older results do not say is one kind."""
+    the same kind of processor, in the same precision. Older results, which do not say, are one
+    kind."""
     found: dict[tuple[str | None, ...], list[RunResult]] = {}
     for run in (run for run in runs if run.seconds):
-        kind = tuple(run.versions.get(name) for name in ("processor", *OF_HARDWARE))
-        found.setdefault(kind, []).append(run)
+        known = ("processor", *OF_HARDWARE) if "processor" in run.versions else ()
+        found.setdefault(tuple(map(run.versions.get, known)), []).append(run)
     return max(
         found.values(), key=lambda some: (len({r.model for r in some}), len(some)), default=[]
     )
@@ -262,7 +273,7 @@ def comparable(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
 
     A run of less than half the usual length of its arm would shorten all others: it is left out.
     """
-    whole = [_not_far_too_short(list(runs)) for runs in groups]
+    whole = [[r for r in _not_far_too_short(list(runs)) if r.frames] for runs in groups]
     seeds = set.intersection(*({run.seed for run in runs} for runs in whole)) if whole else set()
     end = min((run.frames[-1] for runs in whole for run in runs if run.seed in seeds), default=0)
     each = [[_until(run, end) for run in runs if run.frames[-1] >= end] for runs in whole]
@@ -270,17 +281,18 @@ def comparable(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
 
 
 def equally_long(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
-    """Of several arms, the runs with the seeds that all of them have trained equally long."""
-    each = [list(runs) for runs in groups]
+    """Of several arms, the runs with the seeds that all of them have trained equally long; without
+    those of less than half the usual length."""
+    each = [_not_far_too_short(list(runs)) for runs in groups]
     ends = [{(run.seed, *run.frames[-1:]) for run in runs} for runs in each]
     both = set.intersection(*ends) if ends else set()
     return [[run for run in runs if (run.seed, *run.frames[-1:]) in both] for runs in each]
 
 
 def _not_far_too_short(runs: Sequence[RunResult]) -> list[RunResult]:
-    trained = [run for run in runs if run.frames]
-    usual = median(run.frames[-1] for run in trained) if trained else 0
-    return [run for run in trained if run.frames[-1] >= usual / 2]
+    lengths = [run.frames[-1] if run.frames else 0 for run in runs]
+    usual = median(lengths) if lengths else 0
+    return [run for run, length in zip(runs, lengths, strict=True) if length >= usual / 2]
 
 
 def _until(run: RunResult, end: int) -> RunResult:

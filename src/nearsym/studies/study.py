@@ -294,17 +294,3 @@ def noises_of(evaluation: Evaluation, task: Task) -> dict[str, float | None]:
         noise = task.with_noise(deviation).noise  # an error where there are no images
         found[f"noise={noise:g}"] = noise
     return found
-
-
-def hardware_compared(study: Study) -> tuple[str, ...]:
-    """The axes of hardware on which the runs of a study differ.
-
-    >>> grid = Grid({"task": "craft", "precision": ["fp32", "bf16"], "device": "cpu"})
-    >>> hardware_compared(Study(name="mine", grids=(grid,)))
-    ('precision',)
-    """
-    return tuple(
-        axis
-        for axis in OF_HARDWARE
-        if len({value for grid in study.grids for value in grid.axes.get(axis, (None,))}) > 1
-    )

@@ -54,7 +54,7 @@ def sweeps(results: Iterable[RunResult]) -> list[Sweep]:
     found: dict[tuple[str, str, Scale], dict[float, World]] = {}
     for world in worlds:
         name, strength = variant_of(world.task, world.variant)
-        if name != ORIGINAL and world.task != TRADING:
+        if name != ORIGINAL and world.task != TRADING and not world.noise:
             found.setdefault((world.task, name, world.scale), {})[strength] = world
     for (task, _, scale), by_strength in found.items():
         original = World(task, None, scale)

@@ -17,7 +17,7 @@ from nearsym.studies.scores import (
     fresh,
     last_third,
     median_seconds_to,
-    noises,
+    noise_of_tests,
     seconds_per_frame,
     tau_of,
 )
@@ -27,10 +27,10 @@ from nearsym.studies.selection import (
     equally_long,
     plain,
     timed_alike,
-    trained_with_noise,
 )
 from nearsym.studies.statistics import Values
 from nearsym.studies.worlds import ACROBOT, CARTPOLE, CUP, REACHER, TAUS
+from nearsym.tasks.control.domains import DOMAINS
 
 TASKS = (ACROBOT, CARTPOLE, CUP, REACHER)
 VARIANTS = {
@@ -93,11 +93,11 @@ def _robust(e: Evidence) -> None:
 
 
 def _trained_with_noise(e: Evidence) -> None:
-    arms = by_arm(plain([run for run in e.runs(CUP, "gravity") if trained_with_noise(run)]))
+    where = e.world(CUP, "gravity")._replace(noise=DOMAINS[CUP].test_noise)
+    arms = by_arm(plain(e.noisy.get(where, [])))
     for other in ("exact", "none"):
         pair = equally_long(arms.get("approx", []), arms.get(other, []))
-        names = noises([run for runs in pair for run in runs])
-        scores = [by_seed(runs, partial(fresh, name=names[0])) if names else {} for runs in pair]
+        scores = [by_seed(runs, partial(fresh, name=noise_of_tests(CUP))) for runs in pair]
         what = f"approx − {other}, best checkpoint under noise"
         e.ask(f"{CUP} gravity, trained with noise", what, scores[0], scores[1])
 

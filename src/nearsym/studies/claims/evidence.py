@@ -18,7 +18,7 @@ from nearsym.studies.scores import (
     fresh,
     kept,
     last_third,
-    noises,
+    noise_of_tests,
     seconds_per_frame,
 )
 from nearsym.studies.selection import (
@@ -32,7 +32,6 @@ from nearsym.studies.selection import (
     market_of,
     plain,
     timed_alike,
-    trained_with_noise,
 )
 from nearsym.studies.statistics import Values, mean_over_seeds, paired_difference
 
@@ -54,6 +53,8 @@ class Evidence:
 
     scale: Scale
     worlds: dict[World, list[RunResult]]
+    """Those without noise in training: only one claim is about that."""
+    noisy: dict[World, list[RunResult]] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
@@ -61,8 +62,9 @@ class Evidence:
     @classmethod
     def of(cls, results: Iterable[RunResult], scale: Scale) -> "Evidence":
         """From all results, those of one scale."""
-        every = by_world(results)
-        return cls(scale, {world: runs for world, runs in every.items() if world.scale == scale})
+        every = {world: runs for world, runs in by_world(results).items() if world.scale == scale}
+        noisy = {world: runs for world, runs in every.items() if world.noise}
+        return cls(scale, {w: runs for w, runs in every.items() if w not in noisy}, noisy)
 
     def world(self, task: str, variant: str | None) -> World:
         return World(task, variant, self.scale)
@@ -79,7 +81,7 @@ class Evidence:
 
     def arms(self, task: str, variant: str | None) -> dict[str, list[RunResult]]:
         """By model, the runs by which models are compared there."""
-        return by_arm(plain([r for r in self.runs(task, variant) if not trained_with_noise(r)]))
+        return by_arm(plain(self.runs(task, variant)))
 
     def values(self, task: str, variant: str | None, model: str, score: Score) -> Values:
         """A number for each seed of a model; nothing if it was not run."""
@@ -158,12 +160,14 @@ def _paired(one: list[RunResult], other: list[RunResult], kind: Kind) -> tuple[s
         one, other = ([run for run in runs if run in alike] for runs in (one, other))
     groups, whole = comparable(one, other), equally_long(one, other)
     if kind == "kept":
-        names = noises([run for runs in whole for run in runs])
-        shares = [by_seed(runs, partial(kept, name=names[0])) if names else {} for runs in whole]
+        name = noise_of_tests(whole[0][0].task) if whole[0] else ""
+        shares = [by_seed(runs, partial(kept, name=name)) for runs in whole]
         return "share kept under noise", shares[0], shares[1]
     if kind == "final":
-        played = [[run for run in runs if run.evaluations.get("clean")] for runs in whole]
-        fair = [*map(len, played)] == [*map(len, groups)]
-        kind, groups = (fresh, played) if fair else (at_end, groups)
+        wanted = {run.seed for run in groups[0]} & {run.seed for run in groups[1]}
+        played = [by_seed((r for r in runs if r.seed in wanted), fresh) for runs in whole]
+        if wanted and all(values.keys() == wanted for values in played):
+            return CALLED[fresh], played[0], played[1]
+        kind = at_end
     first, second = (by_seed(runs, kind) for runs in groups)
     return CALLED[kind], first, second

@@ -11,7 +11,7 @@ from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import TRADING, by_arm, comparable, plain, settings_of
+from nearsym.studies.selection import TRADING, alike, by_arm, comparable, plain, settings_of
 from nearsym.studies.statistics import Values, differences, mean_over_seeds
 from nearsym.studies.sweeps import sweeps
 from nearsym.studies.worlds import CARTPOLE, STRENGTHS, WORLDS
@@ -141,13 +141,13 @@ def _ask_of_treatment(e: Evidence, where: str, way: str, runs: list[RunResult], 
     """Not below exact where the world is symmetric, not below plain approx elsewhere; whether there
     is something to compare."""
     treated = [run for run in runs if treatment(run) == way]
-    if len({str(settings_of(run)) for run in treated}) > 1:
+    if not alike(map(settings_of, treated)):
         e.missing.append(f"{where}: one value of {way}")
         return False
     rival = "exact" if even else "approx"
     usual = plain([run for run in runs if treatment(run) is None], but=START)
     rivals = [run for run in usual if run.model == rival]
-    if len({str(_beside_treatment(run)) for run in [*treated, *rivals]}) > 1:
+    if not alike(map(_beside_treatment, [*treated, *rivals])):
         e.missing.append(f"{where}: approx, {way}, and {rival} with the same settings")
         return False
     changed, other = (by_seed(some, at_end) for some in comparable(treated, rivals))

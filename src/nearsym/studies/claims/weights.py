@@ -10,7 +10,16 @@ from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, VARIANTS
 from nearsym.studies.claims.evidence import Evidence
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed, final_weights, first_layer, spread
-from nearsym.studies.selection import TRADING, by_arm, by_world, comparable, plain, settings_of
+from nearsym.studies.selection import (
+    TRADING,
+    alike,
+    by_arm,
+    by_world,
+    comparable,
+    equally_long,
+    plain,
+    settings_of,
+)
 from nearsym.studies.statistics import mean_over_seeds
 
 
@@ -28,8 +37,7 @@ def _compare_spreads(e: Evidence, task: str, parts: tuple[str, ...]) -> None:
 def _of_approx(e: Evidence, task: str, variant: str) -> list[list[RunResult]]:
     """The runs of approx in a modified world and in the original, if their settings are equal."""
     found = [e.arms(task, name).get("approx", []) for name in (variant, None)]
-    settings = {str(settings_of(run)) for runs in found for run in runs}
-    return found if len(settings) == 1 else [[], []]
+    return found if alike(settings_of(run) for runs in found for run in runs) else [[], []]
 
 
 def _spreads(runs: list[RunResult], layer: str | None) -> dict[int, float]:
@@ -49,7 +57,7 @@ def _policies(e: Evidence) -> None:
 def _last_day(e: Evidence) -> None:
     """The last day's weight less the highest of the others, in the encoder's first layer."""
     for (market, runs), kind in product(e.markets().items(), ("T", "ST")):
-        arm = by_arm(runs).get(f"approx {kind}", [])
+        (arm,) = equally_long(by_arm(runs).get(f"approx {kind}", []))
         relaxed = [run for run in arm if len(_days(run)) > 1]
         found = by_seed(relaxed, _last_beyond_others)
         where = f"{market}, approx {kind}".removeprefix(f"{TRADING}, ")
@@ -91,7 +99,7 @@ def drift_in_originals(runs: list[RunResult]) -> dict[str, Any]:
     found = {
         f"{world.task} ({world.scale})": mean_over_seeds(_spreads(approx, next(iter(relaxed))))
         for world, all_runs in by_world(runs).items()
-        if world.variant is None
+        if world.variant is None and not world.noise
         for approx in [by_arm(plain(all_runs)).get("approx", [])]
         for relaxed in [approx[0].relaxed if approx else {}]
         if relaxed

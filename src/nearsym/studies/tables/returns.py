@@ -15,14 +15,13 @@ from nearsym.studies.paper import (
     Printed,
 )
 from nearsym.studies.results import RunResult
-from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noises, tau_of
+from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noise_of_tests, tau_of
 from nearsym.studies.selection import (
     TRADING,
     World,
     by_arm,
     by_world,
     plain,
-    trained_with_noise,
 )
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
@@ -93,7 +92,7 @@ def compared(results: list[RunResult]) -> list[Table]:
 
 
 def settings(results: list[RunResult]) -> list[Table]:
-    """Runs that differ in a setting: sweeps, noise in training, treatments."""
+    """Runs that differ in a setting: sweeps, treatments."""
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
         arms = by_arm(runs)
@@ -114,11 +113,11 @@ def final(results: list[RunResult]) -> list[Table]:
     """The best checkpoint in fresh episodes, with and without noise: both protocols of Table 1."""
     rows = []
     for world, runs in by_world(results).items():
-        clean = [run for run in runs if not trained_with_noise(run)]
-        for about, some in of_one_length(world, plain(clean)):
-            printed = TABLE_1.get((world.task, world.variant))
-            tested = _tested_noise(world.task)
-            paper = {} if printed is None else {"clean": printed.clean, tested: printed.noise}
+        printed = None if world.noise else TABLE_1.get((world.task, world.variant))
+        paper = (
+            {"clean": printed.clean, noise_of_tests(world.task): printed.noise} if printed else {}
+        )
+        for about, some in of_one_length(world, [] if world.noise else plain(runs)):
             rows += _tested(about, some, paper)
     caption = (
         "Return of the best checkpoint in fresh episodes. Mean of runs: every run is played. Best "
@@ -131,20 +130,15 @@ def noise_trained(results: list[RunResult]) -> list[Table]:
     """The same for runs that were trained with noise on their images."""
     rows = []
     for world, runs in by_world(results).items():
-        some = [run for run in runs if trained_with_noise(run)]
-        for about, each in of_one_length(world, plain(some)):
-            paper = {_tested_noise(world.task): NOISE_TRAINED.get((world.task, world.variant), {})}
-            rows += _tested(about, each, paper)
+        printed = NOISE_TRAINED.get((world.task, world.variant))
+        paper = {noise_of_tests(world.task): printed} if printed else {}
+        for about, some in of_one_length(world, plain(runs) if world.noise else []):
+            rows += _tested(about, some, paper)
     caption = (
         "Trained with noise on the images: return of the best checkpoint in fresh episodes. "
         f"{NOISE_TRAINED_SOURCE}"
     )
     return tabled("noise-trained", caption, rows)
-
-
-def _tested_noise(task: str) -> str:
-    """The evaluation under the noise of the paper's tables."""
-    return f"noise={DOMAINS[task].test_noise:g}" if task in DOMAINS else "noise"
 
 
 def best_run(runs: Sequence[RunResult], name: str) -> Measured:
@@ -194,7 +188,7 @@ def _means(runs: list[RunResult], score: Score) -> dict[str, Cell]:
 
 def _noises(runs: list[RunResult]) -> list[str]:
     """The noises under which any of some runs was played."""
-    return sorted({name for run in runs for name in noises([run])})
+    return sorted({n for run in runs for n in run.evaluations if n.startswith("noise")})
 
 
 def _control(results: list[RunResult]) -> dict[World, list[RunResult]]:
