@@ -682,6 +682,13 @@ def test_tau_is_swept_up_to_the_same_frame():
     assert judge(runs, ["C19"])[0].verdict == "reproduced"
 
 
+def test_the_range_over_tau_is_that_of_seeds_with_every_tau():
+    runs = c19("reproduced")
+    lacking = [r for r in runs if r.seed != SEEDS[-1] or not r.settings]
+    (found,) = judge(lacking, ["C19"])
+    assert found.seeds == len(SEEDS) - 1
+
+
 def test_an_unpaired_seed_does_not_change_what_a_row_compares():
     played = {"clean": [900.0]}
     levels = {"exact": 900, "approx": 600, "none": 600}

@@ -115,7 +115,9 @@ def _tau(e: Evidence) -> None:
 
 
 def _ranges(scores: Sequence[Values]) -> Values:
-    return {seed: float(np.ptp([values[seed] for values in scores])) for seed in scores[0]}
+    """Of the seeds that were run everywhere."""
+    seeds = set.intersection(*map(set, scores))
+    return {seed: float(np.ptp([values[seed] for values in scores])) for seed in sorted(seeds)}
 
 
 def _wall_clock(e: Evidence) -> None:
