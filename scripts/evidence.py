@@ -176,7 +176,9 @@ def worth(results: list[RunResult]) -> list[Chart]:
     """The README's figure: the craft over its angles, and regret over all worlds."""
     shown = [run for run in results if run.model in SHOWN]
     returns, *_ = charts_of(chosen(shown, "craft"), ["sweeps"])
-    return [returns, *charts_of(chosen(shown, "vectors"), ["regret"])]
+    about = "At 0° the craft is exactly symmetric."
+    named = replace(returns, x_label="angle of the craft's thrusters, degrees", about=about)
+    return [named, *charts_of(chosen(shown, "vectors"), ["regret"])]
 
 
 def save(charts: list[Chart], name: str) -> None:

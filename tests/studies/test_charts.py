@@ -107,6 +107,17 @@ def test_maps_over_strength(monkeypatch):
     assert epsilon.lines[0].y[0] == 0 < epsilon.lines[0].y[2]
 
 
+@pytest.mark.parametrize(
+    ("mean_error", "names"),
+    [(0.5, ["ε and mean error"]), (0.1, ["ε", "mean error"])],
+    ids=["the same", "different"],
+)
+def test_lines_of_an_audit_that_coincide_are_one(mean_error, names):
+    some = [replace(run, details={"epsilon": 0.5, "mean_error": mean_error}) for run in tilted()]
+    *_, audit = maps(some)
+    assert [line.name for line in audit.lines] == names
+
+
 def test_regret_over_worlds():
     some = tilted()
     (chart,) = worst(some)
@@ -244,8 +255,10 @@ def test_colours():
     assert colours(["none", "exact", "approx", "rpp"]) == [0, 1, 2, 3]
     assert colours(["approx", "none"]) == [2, 0]
     many = colours([f"element {i}" for i in range(12)])
-    assert many[:8] == list(range(8))
+    assert sorted(many[:8]) == list(range(8))
     assert set(many) <= set(range(8))
+    elements = colours(["e", "rot180", "mirror_x", "mirror_y"])
+    assert not {*elements} & {*colours(["none", "exact", "approx", "rpp"])}
 
 
 def test_the_page_has_the_figures_colours():

@@ -18,10 +18,11 @@ from nearsym.studies.claims.claim import Judgement
 from nearsym.studies.claims.judge import CLAIMS, judge
 from nearsym.studies.luck import excess
 from nearsym.studies.paper import Printed
+from nearsym.studies.regret import regret_of
 from nearsym.studies.statistics import Measured
 from nearsym.studies.tables.all import tables_of
 from nearsym.studies.tables.costs import parameters, spent, wall_clock, what_was_run
-from nearsym.studies.tables.regrets import aggregates, regrets, strengths
+from nearsym.studies.tables.regrets import aggregates, regrets, regrets_compared, strengths
 from nearsym.studies.tables.returns import (
     areas,
     compared,
@@ -339,6 +340,37 @@ def test_regret_has_a_row_for_each_world_and_for_all():
     for model in MODELS:
         gaps = [row[model]["value"] for row in rows[:2]]
         assert rows[2][model]["value"] == pytest.approx(np.mean(gaps))
+
+
+def two_tasks():
+    """Two worlds of one, one of the other."""
+    return random_runs() + random_runs(variant="gravity") + random_runs(task="craft")
+
+
+def test_regret_is_told_for_each_task_with_several_worlds():
+    rows = regrets(two_tasks())[0].as_json()
+    named = [row["variant"] for row in rows if row["task"] == "mean over"]
+    assert len(named) == 2
+    assert named[0].startswith("2 worlds of ")
+    assert named[1] == "3 worlds of 2 tasks"
+
+
+def test_regret_without_a_task_is_that_of_the_others_alone():
+    runs = two_tasks()
+    found = regret_of(runs)
+    one, other = found.tasks
+    (table,) = regrets_compared(runs)
+    rows = {row["regret"]: row["none − approx"]["value"] for row in table.as_json()}
+    for task, rest in ((one, other), (other, one)):
+        same = [i for i, world in enumerate(found.worlds) if world.task == rest]
+        gaps = [found.gap(i, "none").value - found.gap(i, "approx").value for i in same]
+        assert rows[f"mean without {task}"] == pytest.approx(np.mean(gaps))
+    both = [rows[f"mean without {task}"] for task in found.tasks]
+    assert rows["mean over 3 worlds of 2 tasks"] == pytest.approx(np.mean(both))
+
+
+def test_regret_is_compared_with_approx_only():
+    assert regrets_compared([run for run in two_tasks() if run.model != "approx"]) == []
 
 
 def test_aggregates_need_two_worlds():

@@ -108,6 +108,7 @@ def _draw(axes: Any, chart: Chart, inks: dict[str, str], handles: dict[str, Any]
         crowded = sum(map(len, chart.ticks)) > TITLE_WIDTH
         turned = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
         axes.set_xticks(range(len(chart.ticks)), chart.ticks, fontsize=7, **turned)
+        axes.set_xlim(-0.5, len(chart.ticks) - 0.5)
     if chart.dates:
         shown = np.linspace(0, len(chart.dates) - 1, 4).astype(int)
         axes.set_xticks(shown, [chart.dates[i] for i in shown], fontsize=7)

@@ -13,7 +13,7 @@ Worlds share their seeds, and a seed that is unlucky in one is often unlucky in 
 is the same in all worlds, and intervals come from leaving out a seed everywhere.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,6 +87,18 @@ class Regret:
     def worst_beyond(self, other: str, model: str) -> Measured:
         """How much more another model loses at worst than this one."""
         return self._measured(lambda h: self._worst(h, other) - self._worst(h, model))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(world.task for world in self.worlds))
+
+    def of_tasks(self, tasks: Collection[str]) -> "Regret":
+        """The same scores in the worlds of some tasks alone."""
+        each = zip(self.worlds, self.scores, self.seeds, strict=True)
+        return Regret(
+            self.models, *zip(*(one for one in each if one[0].task in tasks), strict=True)
+        )
 
     def _gaps(self, halves: Halves, model: str) -> Float[np.ndarray, "worlds splits"]:
         """The model that one half of the seeds calls best, less another, on the other half."""

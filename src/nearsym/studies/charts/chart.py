@@ -130,14 +130,15 @@ def rests_on(points: Sequence[Measured]) -> str:
 
 def colours(names: Sequence[str]) -> list[int]:
     """A colour for each line of a chart: the first line that is called after a model has that
-    model's, which is the same in every chart; all others take the next that is free.
+    model's, which is the same in every chart; all others take the last that is free, so that no
+    group element looks like one of the usual models.
 
     >>> colours(["none", "exact ST", "exact T", "approx ST"]), colours(["e", "mirror_x"])
-    ([0, 1, 3, 2], [0, 1])
+    ([0, 1, 7, 2], [7, 6])
     """
     models = [name.replace(",", " ").split(" ")[0] for name in names]
     chosen = {models.index(model): MODELS.index(model) for model in MODELS if model in models}
-    free = [colour for colour in range(len(PALETTE)) if colour not in chosen.values()]
+    free = [colour for colour in reversed(range(len(PALETTE))) if colour not in chosen.values()]
     others = [place for place in range(len(names)) if place not in chosen]
     chosen |= {place: (free or [0])[i % max(1, len(free))] for i, place in enumerate(others)}
     return [chosen[place] for place in range(len(names))]

@@ -1,6 +1,7 @@
 """Maps over a variant's strength: return, regret, and the ε that the audit measures there."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,8 +57,13 @@ def _audits(sweep: Sweep) -> Chart | None:
     for quantity, name in MEASURES.items():
         values = sweep.measured(quantity)
         known = {strength: value for strength, value in values.items() if value is not None}
-        if known:
-            lines.append(Line(name, tuple(known), tuple(known.values())))
+        line = Line(name, tuple(known), tuple(known.values()))
+        if lines and (line.x, line.y) == (lines[-1].x, lines[-1].y):
+            lines[-1] = replace(
+                line, name=f"{lines[-1].name} and {name}"
+            )  # it would hide the other
+        elif known:
+            lines.append(line)
     return (
         _chart(sweep, "audit", "what the audit says, in mean steps", lines, []) if lines else None
     )
@@ -78,6 +84,10 @@ def _chart(
     )
 
 
+BESIDE = 0.1
+"""Between the dots of two models."""
+
+
 def worst(results: list[RunResult]) -> list[Chart]:
     """For each scale the mean and the worst regret of every model over worlds."""
     return [
@@ -91,14 +101,14 @@ def worst(results: list[RunResult]) -> list[Chart]:
 
 def _over_worlds(found: Regret, scale: str) -> Chart:
     points = [[found.mean(model), found.worst(model)] for model in found.models]
-    shifts = np.linspace(-0.25, 0.25, len(found.models))
+    shifts = BESIDE * (np.arange(len(found.models)) - (len(found.models) - 1) / 2)
     lines = [
         Line.of(model, [shift, 1 + shift], both)
         for model, shift, both in zip(found.models, shifts, points, strict=True)
     ]
     return Chart(
         name=f"regret {scale} {len(found.models)}",
-        title=f"Regret over {len(found.worlds)} worlds ({scale})",
+        title=f"Regret over {len(found.worlds)} worlds of {_tasks(found)} ({scale})",
         x_label="",
         y_label="regret, normalised",
         lines=tuple(lines),
@@ -108,3 +118,7 @@ def _over_worlds(found: Regret, scale: str) -> Chart:
         dots=True,
         group="regret",
     )
+
+
+def _tasks(found: Regret) -> str:
+    return found.tasks[0] if len(found.tasks) == 1 else f"{len(found.tasks)} tasks"

@@ -7,7 +7,7 @@ from nearsym.studies.planted import planted_table
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import unique
 from nearsym.studies.tables.costs import parameters, spent, tasks, wall_clock, what_was_run
-from nearsym.studies.tables.regrets import aggregates, regrets, strengths
+from nearsym.studies.tables.regrets import aggregates, regrets, regrets_compared, strengths
 from nearsym.studies.tables.returns import (
     areas,
     compared,
@@ -37,6 +37,7 @@ TABLES: dict[str, Callable[[list[RunResult]], list[Table]]] = {
     "months": months,
     "planted": planted_table,
     "regret": regrets,
+    "regret-compared": regrets_compared,
     "aggregates": aggregates,
     "sweeps": strengths,
     "spread": spreads,

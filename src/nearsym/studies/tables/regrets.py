@@ -1,5 +1,6 @@
 """Over worlds: regret, aggregates of normalised returns, and maps over a variant's strength."""
 
+from collections.abc import Iterator
 from itertools import combinations
 
 from nearsym.studies.audited import MEASURES
@@ -21,6 +22,8 @@ _SCORES = {
     "regret": (at_end, "the mean return of the last three evaluations"),
     "regret over the curve": (area, "the area under the learning curve"),
 }
+RIVAL = "approx"
+"""The model with which others are compared: the one that should lose little anywhere."""
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
     "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
@@ -54,11 +57,55 @@ def _rows(found: Regret, scale: str) -> list[dict[str, Cell]]:
         about: dict[str, Cell] = {"task": world.task, "variant": world.variant_name, "scale": scale}
         rows.append({**about, **{model: found.gap(i, model) for model in found.models}})
     if len(found.worlds) >= LEAST_WORLDS:
-        for name, measure in (("mean", found.mean), ("worst", found.worst)):
-            over = f"{len(found.worlds)} worlds"
-            about = {"task": f"{name} over", "variant": over, "scale": scale}
-            rows.append({**about, **{model: measure(model) for model in found.models}})
+        for name, some in _summaries(found):
+            about = {"task": "mean over", "variant": name, "scale": scale}
+            rows.append({**about, **{model: some.mean(model) for model in some.models}})
+        about = {"task": "worst over", "variant": _over(found), "scale": scale}
+        rows.append({**about, **{model: found.worst(model) for model in found.models}})
     return rows
+
+
+def _summaries(found: Regret) -> Iterator[tuple[str, Regret]]:
+    """Each of several tasks by itself, then all of them."""
+    if len(found.tasks) > 1:
+        for task in found.tasks:
+            some = found.of_tasks([task])
+            if len(some.worlds) >= LEAST_WORLDS:
+                yield f"{_over(some)} of {task}", some
+    yield _over(found), found
+
+
+def _over(found: Regret) -> str:
+    tasks = f" of {len(found.tasks)} tasks" if len(found.tasks) > 1 else ""
+    return f"{len(found.worlds)} worlds{tasks}"
+
+
+def regrets_compared(results: list[RunResult]) -> list[Table]:
+    """How much more other models lose than approx over all worlds, and without each task."""
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for scale, runs in by_scale(results).items():
+        for place, models in enumerate(model_sets(runs)):
+            each = regret_of(runs, models=models)
+            if each is not None and RIVAL in models and len(each.worlds) >= LEAST_WORLDS:
+                title = f"regret compared, {len(models)} models" if place else "regret compared"
+                found.setdefault(title, []).extend(_compared(each, str(scale)))
+    about = (
+        f"How much more a model loses than {RIVAL}, in the regret of the mean return of the last "
+        "three evaluations. The mean without each task shows what rests on that task alone."
+    )
+    return [table for title, rows in found.items() for table in tabled(title, about, rows)]
+
+
+def _compared(found: Regret, scale: str) -> Iterator[dict[str, Cell]]:
+    others = [model for model in found.models if model != RIVAL]
+    parts = {f"mean over {_over(found)}": found}
+    if len(found.tasks) > 1:
+        parts |= {f"mean without {t}": found.of_tasks({*found.tasks} - {t}) for t in found.tasks}
+    for name, some in parts.items():
+        cells = {f"{other} − {RIVAL}": some.mean_beyond(other, RIVAL) for other in others}
+        yield {"regret": name, "scale": scale, **cells}
+    cells = {f"{other} − {RIVAL}": found.worst_beyond(other, RIVAL) for other in others}
+    yield {"regret": f"worst over {_over(found)}", "scale": scale, **cells}
 
 
 def aggregates(results: list[RunResult]) -> list[Table]:
