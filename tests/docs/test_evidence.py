@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from nearsym.studies.claims.judge import judge
+from nearsym.studies.tables.verdicts import counted
 from study_results import made
 
 NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s±\s(\d[\d,]*(?:\.\d+)?)")
@@ -69,6 +71,14 @@ def test_numbers_with_intervals_are_those_of_a_table(script, name):
     said = numbers(script.BLOCK.sub("", (script.DOCS.parent / name).read_text("utf-8")))
     assert said
     assert not [pair for pair in said if not any(agree(pair, *known) for known in tables)]
+
+
+@pytest.mark.longer
+@pytest.mark.parametrize("name", ["README.md", "docs/evidence.md"])
+def test_verdicts_on_the_papers_claims_are_counted_right(script, name):
+    found = [one for one in judge(script.kept_results()) if one.claim.id.startswith("C")]
+    page = (script.DOCS.parent / name).read_text("utf-8")
+    assert counted(found) in page
 
 
 def test_a_number_that_no_table_has_is_found():

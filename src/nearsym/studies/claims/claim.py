@@ -111,7 +111,7 @@ class Claim:
     study: str
     """The study whose runs it needs."""
     criterion: str
-    """Written before the runs that it judges; docs/claims.md names the exception."""
+    """Written before the runs that it judges; docs/claims.md names the exceptions."""
     paper: str
     """What the paper says, with its numbers."""
     ask: "Callable[[Evidence], None]"

@@ -26,10 +26,9 @@ RIVAL = "approx"
 """The model with which others are compared: the one that should lose little anywhere."""
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
-    "to the best model (1). The best model of a world, and the worst world of a model, are chosen "
-    "on half of the seeds and measured on the other half; a 0 without an interval was best in "
-    "every split. Where a few seeds fail, the worst is noisy and may even lie below the mean. In "
-    "the mean over worlds every task counts the same."
+    "to the best model (1). Which model and which world count as best and worst is chosen on other "
+    "seeds than those measured; a 0 without an interval was best in every choice. In the mean every "
+    "task counts the same."
 )
 
 
