@@ -85,6 +85,12 @@ def test_profiles_need_two_worlds():
     assert all(a >= b for a, b in zip(line.y, line.y[1:], strict=False))
 
 
+def test_one_short_run_does_not_cut_a_curve():
+    runs = [made(seed=s, curve=[1, 2, 3, 4, 5]) for s in range(5)]
+    (chart,) = curves([*runs, made(seed=9, curve=[1])])
+    assert chart.lines[0].y == (1, 2, 3, 4, 5)
+
+
 def test_a_model_at_two_strengths_has_no_line(monkeypatch):
     monkeypatch.setattr(audited, "PAIRS", 100)
     two = [

@@ -17,6 +17,7 @@ from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, REACHER, TASK
 from nearsym.studies.claims.judge import CLAIMS, claim_ids, judge
 from nearsym.studies.claims.ours import treatment
 from nearsym.studies.paper import TABLE_1
+from nearsym.studies.regret import regret_of
 from nearsym.studies.scores import noise_of_tests
 from nearsym.studies.statistics import Measured, mean_over_seeds
 from nearsym.studies.tables.verdicts import numbers
@@ -75,9 +76,13 @@ def c4(v):
     return worlds(v, levels, [(REACHER, x) for x in (None, *VARIANTS[REACHER])])
 
 
+def c5_places():
+    return [(task, x) for task in (CARTPOLE, CUP) for x in (None, *VARIANTS[task])]
+
+
 def c5(v):
     levels = {"none": pick(v, 900, 500), "exact": 905, "approx": 903, "rpp": 901}
-    return worlds(v, levels, [(t, x) for t in (CARTPOLE, CUP) for x in (None, *VARIANTS[t])])
+    return worlds(v, levels, c5_places())
 
 
 def c6(v):
@@ -619,6 +624,8 @@ def test_drift_in_symmetric_worlds_is_told_with_c1():
     (found,) = judge(c7("reproduced"), ["C1"])
     drift = found.more["spread in runs of symmetric worlds"]
     assert drift["cartpole-swingup (laptop, state, sac)"]["value"] == pytest.approx(0.05, abs=1e-3)
+    noisy = [replace(run, settings={"task.noise": 0.06}) for run in c7("reproduced")]
+    assert "spread in runs of symmetric worlds" not in judge(noisy, ["C1"])[0].more
     assert found.scale == "computed"
 
 
@@ -736,6 +743,108 @@ def test_the_margin_of_a_row_is_of_what_is_compared():
     assert found.verdict == "refuted"
     lowest = {question.what: question.low for question in found.questions}
     assert lowest["exact − none, last three evaluations"] == pytest.approx(-6.5, abs=0.1)
+
+
+def flat(model, seed, level, task=REACHER, **more):
+    return made(model, seed, curve=[1.0, *[level + 0.1 * seed] * 3], task=task, **more)
+
+
+def test_seeds_without_a_partner_decide_no_margin():
+    levels = {"exact": 100, "none": 110, "approx": 90}
+    runs = [flat(model, seed, level) for model, level in levels.items() for seed in SEEDS]
+    more = [flat("none", 10 + i, 900) for i in range(4)]
+    for some in (runs, [*runs, *more]):
+        assert judge(some, ["C15"])[0].verdict == "refuted"
+
+
+def test_longer_runs_without_a_partner_make_no_others_too_short():
+    runs = world("reproduced", {"exact": 900, "approx": 600, "none": 600}, task=REACHER)
+    longer = [made("none", 20 + i, curve=[600] * 20, task=REACHER) for i in range(7)]
+    (found,) = judge([*runs, *longer], ["C15"])
+    assert (found.verdict, found.missing) == ("reproduced", ())
+
+
+@pytest.mark.parametrize("name", ["C5", "C6"])
+def test_margins_are_of_the_frames_that_are_compared(name):
+    """One model was trained longer, and its end is ten times as high."""
+    places = originals() if name == "C6" else c5_places()
+    runs = [
+        run
+        for task, variant in places
+        for seed in SEEDS
+        for run in (
+            made("exact", seed, curve=[1, *[100] * 3, *[1000] * 3], task=task, variant=variant),
+            *(flat(m, seed, 80, task, variant=variant) for m in ("none", "approx", "rpp")),
+        )
+    ]
+    assert judge(runs, [name])[0].verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: replace(run, frames=[*run.frames, 900], returns=[*run.returns, [9.0]]),
+        lambda run: replace(run, evaluations={}),
+    ],
+    ids=["trained longer", "not tested"],
+)
+def test_one_odd_run_takes_no_tests_from_the_others(change):
+    runs = world("reproduced", {"exact": 900, "approx": 600, "none": 600}, task=REACHER)
+    runs = [replace(run, evaluations={"clean": run.returns[-1]}) for run in runs]
+    odd = [change(r) if (r.model, r.seed) == ("exact", 5) else r for r in runs]
+    (found,) = judge(odd, ["C15"])
+    assert {question.what.split(", ")[1] for question in found.questions} == {"best checkpoint"}
+    assert found.seeds == len(SEEDS) - 1
+
+
+def test_the_audit_is_judged_up_to_the_same_frame():
+    runs = [
+        replace(run, frames=[*run.frames, 700], returns=[*run.returns, [9999.0]])
+        if run.model == "exact" and run.variant == "tilt=90"
+        else run
+        for run in n2("reproduced")
+    ]
+    assert judge(runs, ["N2"])[0].verdict == "reproduced"
+
+
+def test_times_on_the_hardware_that_has_pairs():
+    one, other = ({"processor": name, "precision": "fp32"} for name in ("a", "b"))
+    paired = [replace(run, versions=one) for run in c20("reproduced")]
+    more = [
+        replace(paired[0], model=model, seed=seed, versions=other, seconds=1.0)
+        for model, seeds in {
+            "none": range(20, 40),
+            "exact": range(10, 15),
+            "approx": (10, 11),
+        }.items()
+        for seed in seeds
+    ]
+    assert judge([*paired, *more], ["C20"])[0].verdict == "reproduced"
+
+
+def test_the_time_to_a_return_is_of_runs_of_one_length():
+    runs = c20("reproduced")
+    longer = [
+        replace(r, seed=r.seed + 10, frames=[*r.frames, 900], returns=[*r.returns, [9999.0]])
+        for r in runs
+        if r.model == "exact" and r.seed < 5
+    ]
+    names = [f"{CARTPOLE} original"]
+    for some in (runs, [*runs, *longer]):
+        (found,) = judge(some, ["C20"])
+        assert all(found.more["seconds_to_return"][name]["none"] for name in names)
+
+
+def test_regret_in_tables_is_that_of_the_claim_without_noise_in_training():
+    runs = n1("reproduced")
+    noisy = [
+        replace(r, settings={"task.noise": 0.06}, returns=[[5.0 + r.seed]] * 6)
+        for r in runs
+        if r.variant is None
+    ]
+    found = regret_of([*runs, *noisy])
+    assert len(found.worlds) == 3
+    assert found.worst("approx") == regret_of(runs).worst("approx")
 
 
 def test_both_symmetric_models_are_timed():

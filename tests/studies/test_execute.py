@@ -19,6 +19,7 @@ from nearsym.errors import UsageError
 from nearsym.runs.build import resolve_precision
 from nearsym.runs.config import PRECISIONS
 from nearsym.runs.folder import ChangedWarning
+from nearsym.studies import execute
 from nearsym.studies.execute import run_study
 from nearsym.studies.kept import about
 from nearsym.studies.plan import plan
@@ -147,6 +148,13 @@ def test_results_of_a_machine_that_computes_in_another_precision_are_taken(study
 def other_than_here():
     (other,) = set(PRECISIONS) - {resolve_precision("auto", "cpu")}
     return other
+
+
+def test_runs_for_which_auto_differs_do_not_tell_it(study):
+    """Markets are learned in float32, other tasks perhaps not: nobody compares that."""
+    several = study(task=["craft", "trading"], model="none", preset="smoke")
+    assert execute._compared(several) == ()
+    assert execute._compared(study(precision=["fp32", "bf16"])) == ("precision",)
 
 
 def test_a_study_of_precisions_tells_them_apart(study, tmp_path):

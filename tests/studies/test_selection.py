@@ -84,7 +84,7 @@ def test_equal_but_for_one_setting():
 
 def test_nothing_is_left_of_a_run_that_was_first_evaluated_later():
     early, late = made(frames=[100, 200], curve=[1, 2]), made(frames=[300], curve=[9], seconds=3.0)
-    assert comparable([early], [late]) == [[early], []]
+    assert comparable([early], [late]) == [[], []]
 
 
 def test_a_seed_that_is_not_compared_shortens_nothing():
@@ -116,6 +116,26 @@ def test_noise_in_training_makes_another_world():
     first, second = by_world([noisy, usual])
     assert (str(first), first.noise) == ("cartpole-swingup original", 0)
     assert (str(second), second.noise) == ("cartpole-swingup original, noise 0.1", 0.1)
+
+
+@pytest.mark.parametrize("noise", [None, "ou", True, float("nan"), -1, 0])
+def test_noise_that_is_no_number_is_none(noise):
+    assert world_of(made(settings={"task.noise": noise})) == world_of(made())
+
+
+def test_other_noise_than_that_on_images_makes_no_world():
+    assert world_of(made(settings={"algorithm.noise": 0.1})) == world_of(made())
+
+
+def test_a_study_of_precisions_keeps_its_runs_beside_those_that_do_not_tell():
+    def run(precision, key, told):
+        versions = {"precision": precision}
+        return made(key=key, settings={"precision": precision} if told else {}, versions=versions)
+
+    every = [run(p, key, told) for p, key in (("fp32", "a"), ("bf16", "b")) for told in (0, 1)]
+    for some in (every, every[::-1]):
+        assert {run.settings.get("precision", "auto") for run in unique(some)} >= {"fp32"}
+        assert len(unique(some)) == 2
 
 
 def test_models_are_not_compared_by_what_was_not_trained():

@@ -226,6 +226,39 @@ def test_times_are_those_of_one_kind_of_hardware_and_levels_those_of_all():
     assert wait["none"].endswith("(0 of 1)")
 
 
+def test_runs_with_noise_in_training_are_no_rows_of_table_1():
+    tested = {"clean": [900.0], "noise=0.06": [800.0]}
+    more = {"task": "ball_in_cup-catch", "variant": "gravity", "obs": "pixels", "agent": "drqv2"}
+    runs = random_runs(evaluations=tested, settings={"task.noise": 0.06}, **more)
+    assert final(runs) == []
+    assert final(random_runs(evaluations=tested, **more))
+
+
+def test_settings_are_compared_in_runs_of_one_length():
+    changed = {"settings": {"algorithm.target_tau": 0.02}}
+    usual = [made("rpp", s, curve=[1, 2, 3, 4]) for s in range(3)]
+    slow = [made("rpp", s, curve=[5, 6, 7, 8][: 4 - s], **changed) for s in range(3)]
+    (table,) = settings([*usual, *slow])
+    assert [row["frames"] for row in table.as_json()] == [400, 400]
+    assert table.as_json()[1]["end"]["seeds"] == 1
+
+
+def test_tau_is_swept_in_runs_of_one_length():
+    about = {"task": "ball_in_cup-catch"}
+    runs = [
+        made("rpp", s, curve=[1, 2, 3, 4 + s][: 4 - (tau == 0.02)], settings=changed, **about)
+        for tau in (0.01, 0.02, 0.005)
+        for changed in [{"algorithm.target_tau": tau}]
+        for s in range(3)
+    ]
+    (table,) = tau_sweep(runs)
+    assert [(row["frames"], row["τ"]) for row in table.as_json()] == [(400, 0.005), (400, 0.01)]
+
+
+def test_runs_that_were_not_timed_have_no_row():
+    assert wall_clock(random_runs()) == []
+
+
 def test_tau_by_tau():
     cup = {"task": "ball_in_cup-catch"}
     slow = random_runs(("rpp", "approx"), settings={"algorithm.target_tau": 0.005}, **cup)

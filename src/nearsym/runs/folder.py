@@ -98,7 +98,7 @@ def _processor(device: str) -> str:
     if device != "cpu":
         import torch  # here: slow to import
 
-        return torch.cuda.get_device_name()
+        return torch.cuda.get_device_name(device)
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith("model name"):

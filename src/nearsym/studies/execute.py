@@ -123,7 +123,7 @@ def run_study(
         given = known_results(study, jobs, known)
         entries = [Entry(j, state="done") if j.name in given else _entry(j) for j in jobs]
         schedule = Schedule(entries, retries=retries)
-        collected = _Collected(folder, schedule, _compared(jobs), given)
+        collected = _Collected(folder, schedule, _compared(study), given)
         collected.warn_if_changed()
         if schedule.count("waiting"):
             with (
@@ -183,10 +183,10 @@ def check_workers(workers: int | None) -> None:
         check_whole("workers", workers, 1, MOST_WORKERS)
 
 
-def _compared(jobs: Sequence[Job]) -> tuple[str, ...]:
-    """The settings of hardware in which runs differ."""
-    differing = {n: {getattr(job.config, n) for job in jobs} for n in OF_HARDWARE}
-    return tuple(name for name, values in differing.items() if len(values) > 1)
+def _compared(study: Study) -> tuple[str, ...]:
+    """The settings of hardware that a study compares: `auto` may come to several, which are not."""
+    asked = {n: {v for g in study.grids for v in g.axes.get(n, (None,))} for n in OF_HARDWARE}
+    return tuple(name for name, values in asked.items() if len(values) > 1)
 
 
 def _watcher(study: Study, progress: bool) -> Watcher:

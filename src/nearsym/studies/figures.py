@@ -19,7 +19,7 @@ from nearsym.runs.relaxed_figure import Layer, draw_layers, rows_of
 from nearsym.studies.charts.all import CHARTS
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import by_arm, by_world, plain, unique
+from nearsym.studies.selection import by_arm, by_world, not_far_too_short, plain, unique
 from nearsym.studies.task_pictures import draw_orbits, draw_prices, draw_variants
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.training import atomic
@@ -160,6 +160,7 @@ def _layers_over_training(results: list[RunResult]) -> Drawn:
 
 
 def _layers(runs: Sequence[RunResult]) -> list[Layer]:
+    runs = not_far_too_short(runs)
     count = min(len(run.frames) for run in runs)
     frames = np.mean([run.frames[:count] for run in runs], axis=0)
     labels = tuple(runs[0].elements)

@@ -185,7 +185,7 @@ def regret_of(
     anything are left out. None if there is nothing to compare.
     """
     every = [run for run in unique(results) if run.frames]
-    worlds = {w: plain(runs) for w, runs in by_world(every).items() if w.task != TRADING}
+    worlds = {world: plain(runs) for world, runs in by_world(every).items() if _counts(world)}
     named = next(iter(model_sets(every)), ()) if models is None else tuple(models)
     if len(named) < 2:
         return None
@@ -204,6 +204,11 @@ def regret_of(
         return None
     seeds_of = tuple(shared[world] for world in normalised)
     return Regret(named, tuple(normalised), tuple(normalised.values()), seeds_of)
+
+
+def _counts(world: World) -> bool:
+    """Portfolios have no regret; training with noise on the images is a study of its own."""
+    return world.task != TRADING and not world.noise
 
 
 def normaliser(runs: Iterable[RunResult], best: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -239,7 +244,7 @@ def _normalised(
 def model_sets(results: Iterable[RunResult]) -> list[tuple[str, ...]]:
     """The models that most worlds share, of several such sets the largest; then, as long as two
     worlds or more have further models, those that most of these share."""
-    worlds = [_together(plain(r)) for w, r in by_world(results).items() if w.task != TRADING]
+    worlds = [_together(plain(runs)) for w, runs in by_world(results).items() if _counts(w)]
     worlds = [models for models in worlds if len(models) > 1]
     if not worlds:
         return []

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from nearsym.errors import UsageError
+from nearsym.studies.result_check import is_number
 from nearsym.studies.results import RunResult
 from nearsym.studies.study import OF_HARDWARE
 from nearsym.tasks.control.domains import DOMAINS
@@ -77,8 +78,10 @@ def scale_of(run: RunResult) -> Scale:
 
 def world_of(run: RunResult) -> World:
     """Where a run belongs; a variant at its usual strength goes by its name alone."""
-    variant, noise = usual_variant(run.task, run.variant), settings_of(run).get("noise", 0.0)
-    return World(run.task, variant, scale_of(run), float(noise))
+    noise = run.settings.get("task.noise", 0.0)
+    usable = is_number(noise) and noise > 0  # others may call something else so
+    variant = usual_variant(run.task, run.variant)
+    return World(run.task, variant, scale_of(run), float(noise) if usable else 0.0)
 
 
 def usual_variant(task: str, variant: str | None) -> str | None:
@@ -144,9 +147,10 @@ def unique(results: Iterable[RunResult]) -> list[RunResult]:
         shared = {name: value for name, value in settings.items() if name not in OF_HARDWARE}
         about = (world_of(run), run.model, run.seed)
         same = (*about, json.dumps(shared, sort_keys=True, default=str), run.key)
-        if same not in known:
-            found.setdefault((*about, json.dumps(settings, sort_keys=True, default=str)), run)
-        known.add(same)
+        place = (*about, json.dumps(settings, sort_keys=True, default=str))
+        if same not in known and place not in found:
+            found[place] = run
+            known.add(same)
     return sorted(found.values(), key=lambda r: (*map(str, r.world), r.model, r.seed, r.key))
 
 
@@ -254,6 +258,14 @@ def plain(runs: Sequence[RunResult], *, but: str | None = None) -> list[RunResul
     )[1]
 
 
+def by_length(runs: Iterable[RunResult]) -> dict[int, list[RunResult]]:
+    """Trained runs by their last frame: others cannot be compared at their ends."""
+    found: dict[int, list[RunResult]] = {}
+    for run in (run for run in runs if run.frames):
+        found.setdefault(run.frames[-1], []).append(run)
+    return dict(sorted(found.items()))
+
+
 def timed_alike(runs: Iterable[RunResult]) -> list[RunResult]:
     """The runs whose times can be compared: of those that were timed, the largest set of runs on
     the same kind of processor, in the same precision. Older results, which do not say, are one
@@ -262,9 +274,15 @@ def timed_alike(runs: Iterable[RunResult]) -> list[RunResult]:
     for run in (run for run in runs if run.seconds):
         known = ("processor", *OF_HARDWARE) if "processor" in run.versions else ()
         found.setdefault(tuple(map(run.versions.get, known)), []).append(run)
-    return max(
-        found.values(), key=lambda some: (len({r.model for r in some}), len(some)), default=[]
-    )
+    return max(found.values(), key=_shared, default=[])
+
+
+def _shared(runs: Sequence[RunResult]) -> tuple[int, int, int]:
+    """How much there is to compare: models, seeds that all of them have, runs."""
+    seeds: dict[str, set[int]] = {}
+    for run in runs:
+        seeds.setdefault(run.model, set()).add(run.seed)
+    return len(seeds), len(set.intersection(*seeds.values())), len(runs)
 
 
 def comparable(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
@@ -273,23 +291,34 @@ def comparable(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
 
     A run of less than half the usual length of its arm would shorten all others: it is left out.
     """
-    whole = [[r for r in _not_far_too_short(list(runs)) if r.frames] for runs in groups]
-    seeds = set.intersection(*({run.seed for run in runs} for runs in whole)) if whole else set()
-    end = min((run.frames[-1] for runs in whole for run in runs if run.seed in seeds), default=0)
-    each = [[_until(run, end) for run in runs if run.frames[-1] >= end] for runs in whole]
-    return [[run for run in runs if run.frames] for runs in each]
+    whole = _whole([[run for run in runs if run.frames] for runs in groups])
+    end = min((run.frames[-1] for runs in whole for run in runs), default=0)
+    cut = [[_until(run, end) for run in runs] for runs in whole]
+    return _paired([[run for run in runs if run.frames] for runs in cut])
 
 
 def equally_long(*groups: Iterable[RunResult]) -> list[list[RunResult]]:
     """Of several arms, the runs with the seeds that all of them have trained equally long; without
     those of less than half the usual length."""
-    each = [_not_far_too_short(list(runs)) for runs in groups]
+    each = _whole([list(runs) for runs in groups])
     ends = [{(run.seed, *run.frames[-1:]) for run in runs} for runs in each]
     both = set.intersection(*ends) if ends else set()
     return [[run for run in runs if (run.seed, *run.frames[-1:]) in both] for runs in each]
 
 
-def _not_far_too_short(runs: Sequence[RunResult]) -> list[RunResult]:
+def _whole(groups: Sequence[Sequence[RunResult]]) -> list[list[RunResult]]:
+    """The runs with a partner in every group; what has none says nothing about usual lengths."""
+    return _paired([not_far_too_short(runs) for runs in _paired(groups)])
+
+
+def _paired(groups: Sequence[Sequence[RunResult]]) -> list[list[RunResult]]:
+    """The runs with the seeds that all groups have."""
+    seeds = set.intersection(*({run.seed for run in runs} for runs in groups)) if groups else set()
+    return [[run for run in runs if run.seed in seeds] for runs in groups]
+
+
+def not_far_too_short(runs: Sequence[RunResult]) -> list[RunResult]:
+    """Without those of less than half the usual length, which were probably stopped."""
     lengths = [run.frames[-1] if run.frames else 0 for run in runs]
     usual = median(lengths) if lengths else 0
     return [run for run, length in zip(runs, lengths, strict=True) if length >= usual / 2]

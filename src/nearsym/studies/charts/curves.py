@@ -7,7 +7,7 @@ import numpy as np
 from nearsym.studies.charts.chart import Chart, Line
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import World, by_arm, by_scale, by_world
+from nearsym.studies.selection import World, by_arm, by_scale, by_world, not_far_too_short
 from nearsym.studies.statistics import Measured, mean_over_seeds, performance_profile
 
 POINTS = 41
@@ -64,6 +64,7 @@ def _line(
     arm: str, runs: Sequence[RunResult], place: Callable[[RunResult], list[float]]
 ) -> tuple[Line, list[Measured]]:
     """At the evaluations that all runs of an arm have made."""
+    runs = not_far_too_short(runs)
     shared = sorted(set.intersection(*(set(run.frames) for run in runs)))
     tables = [dict(zip(run.frames, run.curve(), strict=True)) for run in runs]
     places = [dict(zip(run.frames, place(run), strict=True)) for run in runs]

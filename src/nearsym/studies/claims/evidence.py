@@ -33,7 +33,7 @@ from nearsym.studies.selection import (
     plain,
     timed_alike,
 )
-from nearsym.studies.statistics import Values, mean_over_seeds, paired_difference
+from nearsym.studies.statistics import LEAST_SEEDS, Values, mean_over_seeds, paired_difference
 
 Kind = Score | Literal["final", "kept"]
 """What is compared: a number of each run; its final return, if possible that of the best
@@ -83,15 +83,6 @@ class Evidence:
         """By model, the runs by which models are compared there."""
         return by_arm(plain(self.runs(task, variant)))
 
-    def values(self, task: str, variant: str | None, model: str, score: Score) -> Values:
-        """A number for each seed of a model; nothing if it was not run."""
-        return by_seed(self.arms(task, variant).get(model, []), score)
-
-    def level(self, task: str, variant: str | None, models: Iterable[str], score: Score) -> float:
-        """The mean of the best of some models; a margin is a share of it."""
-        found = [self.values(task, variant, model, score) for model in models]
-        return max((abs(float(np.mean([*v.values()]))) for v in found if v), default=math.nan)
-
     def compare(
         self,
         task: str,
@@ -102,16 +93,15 @@ class Evidence:
         low: float = 0.0,
         high: float = math.inf,
         *,
-        margin: float | None = None,
+        shares: bool = False,
     ) -> None:
-        """Ask whether a − b, paired by seed, lies in a region; by default above 0, with a margin
-        not below this share of the higher one."""
+        """Ask whether a − b, paired by seed, lies in a region; by default above 0. With `shares`
+        the borders are shares of the higher one's mean."""
         arms = self.arms(task, variant)
         called, *values = _paired(arms.get(a, []), arms.get(b, []), kind)
-        if margin is not None:
-            low = -margin * max(
-                (abs(float(np.mean([*v.values()]))) for v in values if v), default=0
-            )
+        if shares:
+            level = higher(*values)
+            low, high = (b if math.isinf(b) else level * b for b in (low, high))
         where = str(self.world(task, variant))
         self.ask(where, f"{a} − {b}, {called}", values[0], values[1], low, high)
 
@@ -152,12 +142,17 @@ class Evidence:
         self.questions.append(Question(where, what, mean_over_seeds(values), low, high, spread))
 
 
+def higher(*values: Values) -> float:
+    """The larger mean of several sets of numbers; margins are shares of it."""
+    return max((abs(float(np.mean([*some.values()]))) for some in values if some), default=0.0)
+
+
 def _paired(one: list[RunResult], other: list[RunResult], kind: Kind) -> tuple[str, Values, Values]:
     """What is compared, and its values by seed: of best checkpoints after training as long, of
     curves up to the same frame."""
     if kind is seconds_per_frame:
-        alike = timed_alike([*one, *other])
-        one, other = ([run for run in runs if run in alike] for runs in (one, other))
+        alike = set(map(id, timed_alike([*one, *other])))
+        one, other = ([run for run in runs if id(run) in alike] for runs in (one, other))
     groups, whole = comparable(one, other), equally_long(one, other)
     if kind == "kept":
         name = noise_of_tests(whole[0][0].task) if whole[0] else ""
@@ -166,7 +161,8 @@ def _paired(one: list[RunResult], other: list[RunResult], kind: Kind) -> tuple[s
     if kind == "final":
         wanted = {run.seed for run in groups[0]} & {run.seed for run in groups[1]}
         played = [by_seed((r for r in runs if r.seed in wanted), fresh) for runs in whole]
-        if wanted and all(values.keys() == wanted for values in played):
+        tested = played[0].keys() & played[1].keys()
+        if tested and (len(tested) >= LEAST_SEEDS or tested == wanted):
             return CALLED[fresh], played[0], played[1]
         kind = at_end
     first, second = (by_seed(runs, kind) for runs in groups)

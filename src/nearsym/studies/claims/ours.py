@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from nearsym.studies.audited import kept_measure, measure_of, worlds_by_task
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
-from nearsym.studies.claims.evidence import Evidence
+from nearsym.studies.claims.evidence import Evidence, higher
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
@@ -152,7 +152,7 @@ def _ask_of_treatment(e: Evidence, where: str, way: str, runs: list[RunResult], 
         return False
     changed, other = (by_seed(some, at_end) for some in comparable(treated, rivals))
     if changed and other:
-        margin = MARGIN * max(abs(sum(v.values()) / len(v)) for v in (changed, other))
+        margin = MARGIN * higher(changed, other)
         plainly = rival if even else f"plain {rival}"
         e.ask(where, f"approx, {way} − {plainly}", changed, other, -margin, way=way)
     return bool(changed and other)

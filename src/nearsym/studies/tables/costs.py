@@ -6,10 +6,9 @@ import numpy as np
 
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import (
-    REACHED,
-    at_end,
     by_seed,
     median_seconds_to,
+    nearly_best,
     seconds_per_frame,
     seconds_to,
 )
@@ -96,12 +95,13 @@ def wall_clock(results: list[RunResult]) -> list[Table]:
     for world, runs in by_world(results).items():
         for about, some in of_one_length(world, plain(runs)):
             arms = by_arm(timed_alike(some))
+            if not arms:
+                continue
             scores = {a: by_seed(each, _milliseconds) for a, each in arms.items()}
             speeds.append(about | {a: mean_over_seeds(values) for a, values in scores.items()})
-            every = by_arm(some).values()  # the best may have run on other hardware
-            level = REACHED * max(np.mean([at_end(r) for r in each]) for each in every)
-            reached = {a: _waited(each, float(level)) for a, each in arms.items()}
-            waits.append({**about, "return": float(level), **reached})
+            level = nearly_best(by_arm(some).values())  # the best may have run on other hardware
+            reached = {a: _waited(each, level) for a, each in arms.items()}
+            waits.append({**about, "return": level, **reached})
     per_frame = f"Milliseconds of training per frame, evaluations included; {CLOCK}."
     to_return = (
         "Minutes of training until an evaluation first reaches nine tenths of the best model's "

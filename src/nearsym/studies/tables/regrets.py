@@ -26,9 +26,9 @@ RIVAL = "approx"
 """The model with which others are compared: the one that should lose little anywhere."""
 _HOW = (
     "Regret of each model in {}. Returns are normalised per task, from the first evaluations (0) "
-    "to the best model (1). Which model and which world count as best and worst is chosen on other "
-    "seeds than those measured; a 0 without an interval was best in every choice. In the mean every "
-    "task counts the same."
+    "to the best model (1). Which model and which world count as best and worst is chosen on "
+    "other seeds than those measured; a 0 without an interval was best in every choice. In the "
+    "mean every task counts the same."
 )
 
 

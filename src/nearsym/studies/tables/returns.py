@@ -16,13 +16,7 @@ from nearsym.studies.paper import (
 )
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noise_of_tests, tau_of
-from nearsym.studies.selection import (
-    TRADING,
-    World,
-    by_arm,
-    by_world,
-    plain,
-)
+from nearsym.studies.selection import TRADING, World, by_arm, by_length, by_world, plain
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.control.domains import DOMAINS
@@ -60,17 +54,16 @@ def tau_sweep(results: list[RunResult]) -> list[Table]:
     """The end of training by τ, the speed of the target critic, where several were tried."""
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
-        trained = plain(
-            [run for run in runs if run.frames and run.task in DOMAINS], but="target_tau"
-        )
-        taus = sorted({tau for run in trained if (tau := tau_of(run)) is not None})
-        for tau in taus if len(taus) > 1 else ():
-            some = [run for run in trained if tau_of(run) == tau]
-            row: dict[str, Cell] = {**_about(world, some), "τ": tau}
-            for model in dict.fromkeys(run.model for run in some):
-                values = by_seed((run for run in some if run.model == model), at_end)
-                row[model] = mean_over_seeds(values)
-            rows.append(row)
+        trained = plain([run for run in runs if run.task in DOMAINS], but="target_tau")
+        for about, some in of_one_length(world, trained):
+            taus = sorted({tau for run in some if (tau := tau_of(run)) is not None})
+            for tau in taus if len(taus) > 1 else ():
+                row: dict[str, Cell] = {**about, "τ": tau}
+                for model in dict.fromkeys(run.model for run in some):
+                    these = [run for run in some if (run.model, tau_of(run)) == (model, tau)]
+                    if these:
+                        row[model] = mean_over_seeds(by_seed(these, at_end))
+                rows.append(row)
     return tabled("rpp-tau", "Mean return of the last three evaluations by τ.", rows)
 
 
@@ -95,13 +88,14 @@ def settings(results: list[RunResult]) -> list[Table]:
     """Runs that differ in a setting: sweeps, treatments."""
     rows: list[dict[str, Cell]] = []
     for world, runs in by_world(results).items():
-        arms = by_arm(runs)
-        if len(arms) > len({run.model for run in runs}) and world.task != TRADING:
-            rows += [
-                _about(world, some)
-                | {"run": arm, **_both(some), **_beyond(some, arms.get(some[0].model, []))}
-                for arm, some in arms.items()
-            ]
+        for about_row, same in of_one_length(world, runs):
+            arms = by_arm(same)
+            if len(arms) > len({run.model for run in same}) and world.task != TRADING:
+                rows += [
+                    about_row
+                    | {"run": arm, **_both(some), **_beyond(some, arms.get(some[0].model, []))}
+                    for arm, some in arms.items()
+                ]
     about = (
         "Runs that differ in their settings: last three evaluations, and area under the curve. "
         "− usual: less those of the same model with its usual settings, paired by seed."
@@ -156,10 +150,8 @@ def best_run(runs: Sequence[RunResult], name: str) -> Measured:
 def of_one_length(
     world: World, runs: Sequence[RunResult]
 ) -> Iterable[tuple[dict[str, Cell], list[RunResult]]]:
-    """A row for all runs of one length: others cannot be compared at their ends."""
-    lengths = {run.frames[-1]: None for run in runs if run.frames}
-    for frames in sorted(lengths):
-        some = [run for run in runs if run.frames and run.frames[-1] == frames]
+    """A row for all runs of one length."""
+    for some in by_length(runs).values():
         yield _about(world, some), some
 
 
