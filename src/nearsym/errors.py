@@ -28,7 +28,10 @@ class MissingExtraError(ImportError):
     """A feature needs an optional dependency that is not installed."""
 
     def __init__(self, feature: str, extra: str):
-        super().__init__(f'{feature} needs an extra: pip install "nearsym[{extra}]".')
+        super().__init__(
+            f'{feature} needs an extra: pip install "nearsym[{extra}]" '
+            f'(in a checkout: pip install ".[{extra}]").'
+        )
 
 
 def unknown_name(kind: str, name: object, choices: Iterable[str]) -> UsageError:

@@ -47,7 +47,7 @@ def test_tasks_of_nearsym_need_no_factory(tmp_path, capsys):
 def test_people_get_a_table_and_the_source(capsys):
     assert run(["discover", "craft", "--variant", "tilt=30", "--samples", "100"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("C4, proved at 100 pairs of steps.")
+    assert shown.startswith("C4, verified at 100 pairs of steps.")
     assert "symmetry = Symmetry(" in shown
 
 

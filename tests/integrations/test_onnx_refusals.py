@@ -80,7 +80,8 @@ def test_the_difference_is_measured_in_action_ranges():
 def test_a_missing_extra_names_the_install_line(refused, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     text = refused(MissingExtraError)
-    assert text == 'Exporting a policy needs an extra: pip install "nearsym[onnx]".'
+    said = 'pip install "nearsym[onnx]" (in a checkout: pip install ".[onnx]").'
+    assert text == f"Exporting a policy needs an extra: {said}"
 
 
 def test_weights_that_are_not_finite(refused, make_networks):

@@ -22,7 +22,7 @@ class Audit:
     target: Positional[str]
     """a task, module:factory, a Gymnasium id, or a run folder"""
     variant: str | None = None
-    """a symmetry-breaking variant of a control task, NAME or NAME=STRENGTH"""
+    """a symmetry-breaking variant of a task of nearsym, NAME or NAME=STRENGTH"""
     obs: Literal["state", "pixels"] | None = None
     """what a control task shows (default: state; with --policy, what it was trained on)"""
     samples: int | None = None

@@ -15,7 +15,7 @@ KEPT = "docs/results"
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """Judge the paper's claims, and three of ours, by results; never trains.
+    """Judge the paper's claims, and four of ours, by results; never trains.
 
     nearsym study claims
     nearsym study claims --from studies/curves-laptop --claim C5

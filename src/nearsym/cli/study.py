@@ -27,7 +27,8 @@ class Study:
     nearsym study my_study.toml --dry-run
 
     Built in: curves, final, noise, noise-trained, weights, rpp-tau, tasks,
-    trading, planted, parameters, wall-clock, regret, stay-put.
+    trading, planted, parameters, wall-clock, regret, stay-put. claims judges
+    results that there are already.
 
     It may be stopped at any time; the same command continues. Studies in one
     folder share their runs. At the end it prints its tables and verdicts on

@@ -55,7 +55,7 @@ class Discovery:
     """Python source with `symmetry`, and `transform` where the environment needs one."""
     samples: int
     audit: EnvironmentAudit | None
-    """The audit that proved it; None where nothing was found."""
+    """The audit that verified it; None where nothing was found."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -84,7 +84,7 @@ def discovery_table(found: Discovery) -> str:
         lines = ["No symmetry found among signed permutations."]
     else:
         lines = [
-            f"{found.group}, proved at {found.samples} pairs of steps.",
+            f"{found.group}, verified at {found.samples} pairs of steps.",
             f"{'element':<10} {'':<12} {'ε_R':>9} {'ε_P':>9} {'steps':>9}",
         ]
         for e in found.elements:

@@ -1,4 +1,4 @@
-"""The symmetries of an environment whose state can be set, found and proved."""
+"""The symmetries of an environment whose state can be set, found and verified."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -50,9 +50,9 @@ def discover(
     Its state must be one that can be set: with `get_state` and `set_state`, on a MuJoCo model, or
     in an attribute `state`. Candidates are the moves that keep the step to first order around a
     reference state, and those that a MuJoCo model's bodies suggest; they are tried on states that
-    occur, and what is left is proved by an audit with `samples` pairs of steps. Elements that hold
-    only approximately, by up to half a mean step, are found with their ε. The same seed gives the
-    same result.
+    occur, and what is left is verified by an audit with `samples` pairs of steps. Elements that
+    hold only approximately, by up to half a mean step, are found with their ε. The same seed gives
+    the same result.
 
     >>> found = discover(gym.make("Pendulum-v1"), samples=100)
     >>> found.group, found.exact
@@ -67,7 +67,7 @@ def discover(
     show = as_progress(progress)
     trials = search.trials(show)
     _check_identity(search, trials)
-    found, audit = _proved(search, trials, samples, seed, show)
+    found, audit = _verified(search, trials, samples, seed, show)
     return _result(search, trials, found, audit, samples)
 
 
@@ -167,7 +167,7 @@ def _check_identity(search: _Search, trials: list[Trial]) -> None:
     )
 
 
-def _proved(
+def _verified(
     search: _Search, trials: list[Trial], samples: int, seed: int, show: Progress
 ) -> tuple[_Found | None, EnvironmentAudit | None]:
     """The largest group that an audit's samples bear out."""

@@ -1,4 +1,4 @@
-"""The paper's claims, and three of ours, judged by result files.
+"""The paper's claims, and four of ours, judged by result files.
 
 | file | what it is for |
 |---|---|

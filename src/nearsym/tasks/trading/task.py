@@ -72,8 +72,8 @@ class TradingTask:
     start_portfolio: Literal["cash", "random"] = "cash"
     """train on episodes that start in cash, or partly invested at random"""
     episode_days: int | None = None
-    """train on episodes of so many days that start anywhere in the training part (default: the
-    whole part, from its first day)"""
+    """train on episodes of so many days that start anywhere in the training part; none: on the
+    whole part, from its first day"""
     foresight: bool = False
     """show tomorrow's returns too: a check that an agent uses what it is told"""
 
