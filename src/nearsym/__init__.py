@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nearsym.groups.symmetry import Symmetry as Symmetry
     from nearsym.measures.equivariance import equivariance_error as equivariance_error
     from nearsym.runs.run import Run as Run
-    from nearsym.runs.run import train as train
+    from nearsym.runs.start import train as train
     from nearsym.training.callbacks import Callback as Callback
     from nearsym.training.callbacks import ProgressBar as ProgressBar
 
@@ -62,7 +62,7 @@ _HOMES = {
     "audit": "nearsym.audits.any_environment",
     "discover": "nearsym.discovery.search",
     "equivariance_error": "nearsym.measures.equivariance",
-    "train": "nearsym.runs.run",
+    "train": "nearsym.runs.start",
 }
 _ROOMS = (
     "agents",

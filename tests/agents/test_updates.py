@@ -1,5 +1,7 @@
 """One update: which weights move, what the losses are, and that everything repeats."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -311,3 +313,22 @@ def test_drqv2_refuses_a_schedule_without_length():
 def test_sac_refuses_a_temperature_without_logarithm():
     with pytest.raises(ValueError, match="`temperature` must be positive, got 0"):
         SACConfig(temperature=0)
+
+
+@pytest.mark.parametrize("agent", ["drqv2", "sac"])
+def test_mirrored_views_and_read_only_arrays_are_observations_too(agent, make_agent):
+    made, obs = make_agent(agent, random_steps=0), np.float32([[1, 2], [3, 4]])
+    expected = made.policy(np.ascontiguousarray(obs[:, ::-1]))
+    assert np.array_equal(made.policy(obs[:, ::-1]), expected)
+    frozen = obs[0, ::-1].copy()
+    frozen.flags.writeable = False
+    with warnings.catch_warnings(action="error"):
+        assert made.act(frozen, step=1).shape == made.act(obs[0, ::-1], step=1).shape == (2,)
+
+
+def test_an_evaluation_does_not_use_the_compiled_encoder(make_agent, unchecked):
+    """Its batches shrink as episodes end, and torch makes eight programs at most."""
+    agent, made = make_agent(pixels=True), []
+    agent.networks.encoder.compile(dynamic=False, backend=lambda graph, _: made.append(1) or graph)
+    agent.policy(np.zeros((3, 37, 37, 3), np.uint8))
+    assert not made

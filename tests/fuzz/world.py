@@ -10,7 +10,7 @@ import pytest
 from fuzz.oracle import Failure, fingerprint
 from nearsym.errors import UsageError
 from nearsym.runs.configure import configure
-from nearsym.runs.run import start_run
+from nearsym.runs.start import start_run
 from nearsym.studies.execute import run_study
 from nearsym.studies.files import read_study
 from nearsym.studies.job import work

@@ -121,3 +121,8 @@ def test_a_table_that_is_not_associative_is_refused():
     table = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 0, 1], [4, 3, 1, 2, 0]]
     with pytest.raises(UsageError, match="the product table is not associative"):
         FiniteGroup("loop", list("eabcd"), table)
+
+
+def test_a_table_of_fractions_is_refused():
+    with pytest.raises(UsageError, match="x: a product table holds whole numbers, got float64"):
+        FiniteGroup("x", ["e", "a"], [[0, 1.4], [1.2, 0.3]])

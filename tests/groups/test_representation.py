@@ -1,5 +1,7 @@
 """Representations: homomorphisms however they are built, and what is refused."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import cyclic, dihedral, product
+from nearsym.groups.group import FiniteGroup
 from nearsym.groups.planar import o2
 from nearsym.groups.representation import constant_like
 
@@ -184,3 +187,45 @@ def test_finite_and_planar_groups_make_the_same_harmonics():
 def test_sign_changes_need_every_element_but_the_identity():
     with pytest.raises(UsageError, match=r"no matrix for element 'mirror_x' of D2"):
         dihedral(2).diagonal({"rot180": [-1], "mirror_y": [1]})
+
+
+def test_the_sign_does_not_depend_on_the_order_of_elements():
+    c4, order = cyclic(4), [0, 2, 1, 3]
+    mul = [[order.index(int(c4.mul[g, h])) for h in order] for g in order]
+    names = [c4.elements[g] for g in order]
+    group = FiniteGroup("C4", names, mul, c4.plane[order])
+    assert group.sign() == group.representation([[[1]], [[1]], [[-1]], [[-1]]])
+
+
+def test_whole_numbers_are_moved_as_real_ones():
+    rep, expected = cyclic(8).vector(), [2**0.5, 2**0.5]
+    for x in (np.array([2, 0]), torch.tensor([2, 0]), torch.tensor([2, 0], dtype=torch.uint8)):
+        np.testing.assert_allclose(rep.act(1, x), expected)
+        np.testing.assert_allclose(rep.along(0).act(1, x), expected)
+
+
+def test_elements_that_the_group_does_not_have_are_refused():
+    with pytest.raises(UsageError, match=r"Unknown element of D1 'mirror_y'\. Did you mean"):
+        dihedral(1).diagonal({"mirror_x": [-1], "mirror_y": [1]})
+
+
+@pytest.mark.parametrize("matrices", [[], np.zeros((2, 0, 0))])
+def test_a_representation_has_matrices_with_entries(matrices):
+    with pytest.raises(UsageError, match="D1 needs 2 square matrices of one size"):
+        dihedral(1).representation(matrices)
+
+
+def test_matrices_whose_products_overflow_are_refused():
+    huge = 1e300 * np.array([[1.0, -1.0], [1.0, -1.0]])
+    with pytest.raises(UsageError, match="custom is no representation of D1"):
+        dihedral(1).representation([np.eye(2), huge])
+
+
+def test_checking_many_matrices_takes_little_memory():
+    group = cyclic(60)
+    matrices = group.regular().matrices
+    tracemalloc.start()
+    group.representation(matrices)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * matrices.nbytes  # all products at once would be 60 times as much

@@ -63,3 +63,12 @@ def test_groups_without_real_blocks_stay_dense():
 
 def test_nothing_new_is_saved():
     assert set(GroupLinear(dihedral(4), 2, 3).state_dict()) == {"filters", "bias"}
+
+
+def test_an_empty_batch_stays_empty():
+    layer = GroupLinear(dihedral(3), 2, 5)
+    x = torch.zeros(0, 6, 2, requires_grad=True)
+    y = layer(x)
+    assert y.shape == (0, 6, 5)
+    y.sum().backward()
+    assert x.grad.shape == x.shape

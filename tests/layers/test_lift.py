@@ -227,3 +227,10 @@ def test_repr_shows_representations():
     assert repr(EquivariantLinear(D4.vector(), D4.regular(), 1, 2)) == (
         "EquivariantLinear(vector → 2·(regular) of D4)"
     )
+
+
+@pytest.mark.parametrize("layer", [LiftLinear, ProjectLinear])
+def test_biases_start_as_those_of_the_plain_layer(layer):
+    made = layer(8 * dihedral(4).trivial(), 64, *([1000] if layer is LiftLinear else [1]))
+    columns = made.expand(made.filters[0]).shape[1]
+    assert 0 < made.bias.abs().max() <= columns**-0.5

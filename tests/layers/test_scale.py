@@ -305,3 +305,8 @@ def test_residual_paths():
 def test_errors(wrong, text):
     with pytest.raises(UsageError, match=text):
         wrong()
+
+
+def test_an_empty_batch_stays_empty():
+    lift, conv = ScaleLiftingConv1d(2, 3, 5), ScaleConv1d(3, 4, 5)
+    assert conv(lift(torch.zeros(0, 2, 9))).shape == (0, 3, 4, 9)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nearsym.runs.presets import preset_config
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.tasks.registry import find_task
 
 SOURCE = '''

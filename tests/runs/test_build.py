@@ -1,5 +1,6 @@
 """The composition root: agents, seeds, devices, precision."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -110,3 +111,12 @@ def test_precision():
     assert resolve_precision("bf16", "cpu") == "bf16"
     has_it = torch.cpu._is_avx512_bf16_supported()
     assert resolve_precision("auto", "cpu") == ("bf16" if has_it else "fp32")
+
+
+def test_building_an_agent_seeds_no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", None)
+    config = configure("craft", preset="smoke", threads=1)
+    before = torch.get_rng_state()
+    with closing(config.task.make("test")) as env:
+        build_agent(config, env)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -18,6 +18,7 @@ from nearsym.groups.symmetry import Symmetry
 from nearsym.networks.config import NetworkConfig
 from nearsym.networks.kit import MODELS
 from nearsym.runs.config import RunConfig, from_plain, to_plain, with_settings, with_values
+from nearsym.runs.identity import digest
 from nearsym.runs.presets import PRESETS, preset_config
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.tasks.control.task import ControlTask
@@ -172,6 +173,7 @@ def changed(path, value):
         ("task.size", "37", r"config\.task\.size must be int, got '37'"),
         ("task.background", 1, r"config\.task\.background must be bool, got 1"),
         ("task.noise", True, r"config\.task\.noise must be float, got True"),
+        ("task.noise", 10**400, r"config\.task\.noise int too large to convert to float"),
         ("task.variant", 3, r"config\.task\.variant must be str or null, got 3"),
         ("task.obs", ["state"], r"config\.task\.obs must be one of pixels, state, got \['state'\]"),
         ("training.frames", 1.5, r"config\.training\.frames must be int, got 1\.5"),
@@ -249,7 +251,9 @@ def test_something_else_than_an_object(nonsense):
 
 
 def test_whole_numbers_may_stand_for_real_ones():
-    assert from_plain(changed("task.noise", 0)).task.noise == 0
+    read = from_plain(changed("task.noise", 0))
+    assert read.task.noise == 0
+    assert digest(read) == digest(from_plain(changed("task.noise", 0.0)))
 
 
 def test_an_agent_takes_its_own_settings():

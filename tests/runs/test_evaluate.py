@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from nearsym.errors import UsageError
-from nearsym.runs.run import start_run
+from nearsym.runs.start import start_run
 from nearsym.tasks.registry import find_task
 from nearsym.training.atomic import DiskError
 

@@ -14,7 +14,8 @@ from nearsym.runs.build import seeds_of
 from nearsym.runs.config import to_plain
 from nearsym.runs.one_model import runs_of_one_model
 from nearsym.runs.protocol import RunReturns, RunsEvaluation, best_of_runs, mean_over_runs
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.tasks.registry import find_task
 
 ABOUT = {"task": "craft", "variant": "worn", "agent": "sac", "model": "approx"}

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -16,7 +17,7 @@ from nearsym.groups.action import ImageAction
 from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs.policy import own_action
-from nearsym.runs.run import start_run
+from nearsym.runs.start import start_run
 from nearsym.training.loop import Interrupted
 
 MIRROR = dihedral(1)
@@ -181,6 +182,16 @@ def test_the_policy_of_either_checkpoint(run, toys, tmp_path):
         later.policy(obs, checkpoint="first")
 
 
+def test_a_run_that_is_stopped_on_its_way_to_more_frames_has_no_summary(toys, tmp_path):
+    run, steps = train(toys.counted, out=tmp_path / "run"), count()
+    assert run.summary["frames"] == 80
+    with pytest.raises(Interrupted):
+        run.resume(160, stop_requested=lambda: next(steps) > 50)
+    with pytest.raises(UsageError, match="has not come to its end"):
+        run.summary  # noqa: B018 (its best return would not be that of the best checkpoint)
+    assert run.resume().summary["frames"] == 160
+
+
 def test_the_policy_after_more_training_is_the_new_one(toys, tmp_path):
     run = train(toys.counted, out=tmp_path / "run")
     obs = np.random.default_rng(0).uniform(-1, 1, (50, 2))
@@ -221,3 +232,25 @@ def test_more_frames(toys, tmp_path):
     assert (longer.config.training.frames, longer.summary["frames"]) == (120, 120)
     assert longer.curve().frames.tolist() == [40, 80, 120]
     assert nearsym.Run(first.path, toys.counted).config == longer.config
+
+
+class Seeing(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 255, (4, 4, 3), np.uint8)
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+
+class Brightness:
+    """An agent that acts by the brightness of what it sees."""
+
+    def policy(self, obs, *, sample):
+        assert obs.dtype == np.uint8
+        return obs.mean(axis=(1, 2, 3))[:, None] / 255
+
+
+def test_images_that_are_no_bytes_are_refused():
+    image = np.full((4, 4, 3), 51)
+    for same in (image, np.uint8(image), np.float64(image)):
+        assert own_action(Brightness(), Seeing(), same) == pytest.approx(0.2)
+    for other in (image / 255, -image, 10 * image):
+        with pytest.raises(UsageError, match="reads observations of uint8, and these have other"):
+            own_action(Brightness(), Seeing(), other)

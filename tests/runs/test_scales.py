@@ -15,7 +15,8 @@ from nearsym.runs.build import discount_of
 from nearsym.runs.configure import configure
 from nearsym.runs.folder import read_config
 from nearsym.runs.identity import digest
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.training.loop import Interrupted
 
 OFF = {

@@ -13,7 +13,8 @@ import torch
 
 import nearsym
 from nearsym.errors import RunError, UsageError
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.training.checkpoint import CheckpointWarning
 from nearsym.training.checkpoint_file import FORMAT, decode
 from nearsym.training.loop import Interrupted

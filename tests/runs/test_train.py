@@ -10,7 +10,8 @@ import torch
 from nearsym.errors import RunError, UsageError
 from nearsym.runs.build import seeds_of
 from nearsym.runs.folder import read_config
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.training.log import read_metrics
 from nearsym.training.loop import DivergedError, Interrupted
 

@@ -16,7 +16,7 @@ from nearsym.groups.catalog import dihedral
 from nearsym.groups.symmetry import Symmetry
 from nearsym.runs.configure import configure
 from nearsym.runs.folder import ChangedWarning
-from nearsym.runs.run import start_run
+from nearsym.runs.start import start_run
 from nearsym.training.callbacks import Callback
 
 MIRROR = dihedral(1)
@@ -103,6 +103,19 @@ def test_callbacks_are_told_and_may_end_a_run(toys, tmp_path):
     assert ended.summary["frames"] == 40
     assert ended.resume(callbacks=[watching]).summary["frames"] == 80
     assert watching.evaluations[-1][0] == 80
+
+
+class Meddling(Callback):
+    def on_evaluation(self, progress, metrics):
+        for name, weights in metrics.items():
+            if name.startswith("relaxed/"):
+                weights.zero_()
+
+
+def test_what_a_callback_is_told_are_not_the_weights_themselves(toys, tmp_path):
+    run = train(toys.counted, out=tmp_path / "run")
+    other = train(toys.counted, out=tmp_path / "other", callbacks=[Meddling()])
+    assert numbers(run) == numbers(other)
 
 
 def test_what_is_no_callback_leaves_no_folder(toys, tmp_path):

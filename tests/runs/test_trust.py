@@ -110,7 +110,7 @@ def test_gymnasium_ids_need_no_word(toys, tmp_path):
 
 
 def test_tasks_of_nearsym_need_no_word(small, tmp_path):
-    from nearsym.runs.run import start_run
+    from nearsym.runs.start import start_run
 
     config = small("cartpole-swingup", obs="state", eval_every=480)
     run = start_run(config, tmp_path / "run")

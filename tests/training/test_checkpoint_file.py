@@ -174,3 +174,25 @@ def test_settings_that_are_none(text, tmp_path):
     saved(tmp_path / "a.ckpt", text)
     with pytest.raises(CorruptError, match=r"holds no state of a run"):
         decode(tmp_path / "a.ckpt")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (np.datetime64("2020-01-01"), "date"),
+        (np.timedelta64(3, "D"), "timedelta"),
+        (np.complex64(1j), "complex"),
+        (np.longdouble(0.5), "longdouble"),
+    ],
+)
+def test_scalars_that_torch_could_not_read_are_refused_at_the_save(value, kind):
+    with pytest.raises(TypeError, match=rf"state\['day'\] is a {kind}"):
+        pack({"day": value})
+
+
+@pytest.mark.parametrize("value", [b"", b"\x00c", bytes(range(256))])
+def test_bytes_come_back(value, tmp_path):
+    content = {"frames": 3, "state": pack({"note": value}), "replay": None, "settings": None}
+    path = tmp_path / "a.ckpt"
+    path.write_bytes(b"".join(encode(content)))
+    assert decode(path)["state"] == {"note": value}

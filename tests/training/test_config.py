@@ -67,3 +67,9 @@ def test_updates_that_are_too_rare_are_named():
     check_learns(config)
     with pytest.raises(UsageError, match=r"at frame 40: updates come every 20 agent steps"):
         check_learns(config, action_repeat=2)
+
+
+@pytest.mark.parametrize("name", ["frames", "update_every", "batch_size", "nstep"])
+def test_numbers_of_things_are_whole(name):
+    with pytest.raises(UsageError, match=f"`{name}` must be a whole number, got 2.5"):
+        TrainingConfig(**{name: 2.5})

@@ -179,3 +179,11 @@ def test_a_damaged_line_is_named(line, tmp_path):
     with pytest.raises(UsageError, match=r"metrics.jsonl, line 2, is damaged: ") as error:
         read_metrics(path)
     assert len(str(error.value)) < 300
+
+
+def test_a_log_that_no_run_wrote_is_not_read_into_memory(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # takes no room on the disk
+    with pytest.raises(UsageError, match="more than the 1,073,741,824 that it may have"):
+        read_metrics(path)

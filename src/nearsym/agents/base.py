@@ -80,7 +80,7 @@ class Compute:
         """A batch on this device; nobody waits until it is there."""
         return Batch(*(sent(field, self.device) for field in batch))
 
-    def encode(self, encoder: nn.Module, obs: Tensor) -> Tensor:
+    def encode(self, encoder: Callable[[Tensor], Tensor], obs: Tensor) -> Tensor:
         """Features in float32, computed in the chosen precision."""
         if not self.bfloat16:
             return encoder(obs)
@@ -201,7 +201,9 @@ class Learner(Generic[Config]):
     def played(self, obs: Tensor) -> Any:
         """What the actor that is evaluated says of observations: the averaged one if there is."""
         parts = self.networks.parts if self.averaged is None else self.averaged.parts
-        features = self.compute.encode(parts["encoder"], obs.to(self.compute.device))
+        # Not the compiled call: batches of an evaluation shrink, torch makes eight programs only,
+        # and those are for training.
+        features = self.compute.encode(parts["encoder"].forward, obs.to(self.compute.device))
         return parts["actor"](features)
 
     def fit_critic(self, features: Tensor, action: Tensor, target: Tensor) -> dict[str, Tensor]:

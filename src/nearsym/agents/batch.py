@@ -1,7 +1,10 @@
-"""What the replay hands to an agent: one batch of n-step transitions."""
+"""What agents are handed: a batch of n-step transitions by the replay, observations by whom they
+play for."""
 
 from typing import NamedTuple
 
+import numpy as np
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
@@ -31,3 +34,12 @@ class Batch(NamedTuple):
     """The factor Γ of the value at `next_obs`; 0 if the episode terminated on the way."""
     next_obs: Shaped[Tensor, "batch *shape"]
     """The observation m steps later."""
+
+
+def as_tensor(obs: np.ndarray) -> Tensor:
+    """Observations as torch takes them: mirrored views and read-only arrays are copied.
+
+    >>> as_tensor(np.array([1.0, 2.0])[::-1])
+    tensor([2., 1.], dtype=torch.float64)
+    """
+    return torch.from_numpy(np.require(obs, requirements=("C", "W")))

@@ -9,7 +9,7 @@ from torch import Tensor
 from nearsym.agents.adam import minimise
 from nearsym.agents.augment import draw_shifts, shift_images
 from nearsym.agents.base import Learner, normal_like, uniform_action
-from nearsym.agents.batch import Batch
+from nearsym.agents.batch import Batch, as_tensor
 from nearsym.agents.losses import clipped_double_q_target, linear_schedule, truncated_normal_sample
 from nearsym.errors import UsageError
 
@@ -86,14 +86,14 @@ class DrQV2(Learner[DrQV2Config]):
         """The mean action with exploration noise; uniform at the very start."""
         if step < self.config.random_steps:
             return uniform_action(self.networks.action_size, self.generator)
-        mean = self._mean(self.encode(torch.from_numpy(obs[None])))
+        mean = self._mean(self.encode(as_tensor(obs[None])))
         noise = normal_like(mean, self.generator)
         return truncated_normal_sample(mean, self.std(step), noise)[0].cpu().numpy()
 
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """Mean actions for a batch of observations, or with the final exploration noise."""
-        mean = torch.tanh(self.played(torch.from_numpy(obs)))
+        mean = torch.tanh(self.played(as_tensor(obs)))
         if sample:
             noise = normal_like(mean, self.generator)
             mean = truncated_normal_sample(mean, self.config.std_end, noise)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from nearsym.agents.adam import Adam, minimise
 from nearsym.agents.base import Compute, Learner, normal_like, uniform_action
-from nearsym.agents.batch import Batch
+from nearsym.agents.batch import Batch, as_tensor
 from nearsym.agents.losses import clipped_double_q_target, squashed_normal_sample
 from nearsym.errors import UsageError
 from nearsym.networks.actor_critic import ActorCritic
@@ -88,13 +88,13 @@ class SAC(Learner[SACConfig]):
         """An action drawn from the policy; uniform at the very start."""
         if step < self.config.random_steps:
             return uniform_action(self.networks.action_size, self.generator)
-        features = self.encode(torch.from_numpy(obs[None]))
+        features = self.encode(as_tensor(obs[None]))
         return self._sample(*self.networks.actor(features))[0][0].cpu().numpy()
 
     @torch.no_grad()
     def policy(self, obs: np.ndarray, *, sample: bool = False) -> np.ndarray:
         """Mean actions for a batch of observations, or drawn from the policy."""
-        mean, log_std = self.played(torch.from_numpy(obs))
+        mean, log_std = self.played(as_tensor(obs))
         action = self._sample(mean, log_std)[0] if sample else torch.tanh(mean)
         return action.cpu().numpy()
 

@@ -103,7 +103,8 @@ def run(args: Train) -> dict[str, Any]:
     """Train to the end; returns the run's summary."""
     from nearsym.cli.process import set_up_torch, stop_on_signals
     from nearsym.runs.folder import read_summary
-    from nearsym.runs.run import Run, start_run
+    from nearsym.runs.run import Run
+    from nearsym.runs.start import start_run
     from nearsym.training.callbacks import ProgressBar
     from nearsym.training.loop import Interrupted
 
@@ -237,7 +238,7 @@ def _new_run(args: Any) -> tuple[Path, Any]:
     """The folder and the configuration of a new run."""
     from nearsym.runs.config import with_settings
     from nearsym.runs.configure import check_network
-    from nearsym.runs.run import default_folder
+    from nearsym.runs.folder import default_folder
 
     if not hasattr(args, "base"):
         raise UsageError(NO_TASK)

@@ -1,6 +1,7 @@
 """The finite groups people name: trivial, cyclic, dihedral and products."""
 
 import math
+from numbers import Integral
 
 import numpy as np
 
@@ -85,5 +86,5 @@ def _mirror_name(k: int, n: int) -> str:
 
 
 def _check_size(family: str, n: int) -> None:
-    if not isinstance(n, int) or not 1 <= n <= LARGEST:
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= LARGEST:
         raise UsageError(f"{family}(n) needs a whole number n from 1 to {LARGEST}, got {shown(n)}.")

@@ -48,7 +48,10 @@ class FiniteGroup:
             raise UsageError(
                 f"{name}: a group has at most {LARGEST_ORDER} elements here, got {len(elements)}."
             )
-        self.mul = np.array(mul, dtype=np.int64)
+        table = np.array(mul)
+        if table.dtype.kind not in "iu" and table.size:
+            raise UsageError(f"{name}: a product table holds whole numbers, got {table.dtype}.")
+        self.mul = table.astype(np.int64)
         self._check_table()
         self.plane = None if plane is None else self._checked_plane(np.asarray(plane, float))
         self.mul.flags.writeable = False

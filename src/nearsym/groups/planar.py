@@ -2,6 +2,7 @@
 
 import math
 from itertools import groupby
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import MIRROR_X
 from nearsym.groups.group import FiniteGroup
-from nearsym.groups.representation import Representation, constant_like
+from nearsym.groups.representation import Representation, as_real, constant_like
 
 
 class PlanarElement(NamedTuple):
@@ -91,7 +92,7 @@ class PlanarGroup:
 
     def irrep(self, frequency: int, parity: int = 0) -> "PlanarRepresentation":
         """The irreducible representation of a frequency; `parity` matters at frequency 0 only."""
-        if not isinstance(frequency, int) or frequency < 0:
+        if not isinstance(frequency, Integral) or frequency < 0:
             raise UsageError(f"A frequency is a whole number ≥ 0, got {frequency!r}.")
         if parity not in (0, 1):
             raise UsageError(f"A parity is 0 or 1, got {parity!r}.")
@@ -163,6 +164,7 @@ class PlanarRepresentation:
                 f"{self} of {self.group} acts on {self.size} coordinates, "
                 f"got an array of shape {tuple(x.shape)}."
             )
+        x = as_real(x)
         return x @ constant_like(self.matrix(*g).T, x)
 
     def restrict(self, group: FiniteGroup) -> Representation:

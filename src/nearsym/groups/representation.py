@@ -62,6 +62,7 @@ class Representation:
                 f"{self.name} of {self.group} acts on {self.size} coordinates, "
                 f"got an array of shape {tuple(x.shape)}."
             )
+        x = as_real(x)
         return x @ constant_like(self.matrices[g].T, x)
 
     def along(self, axis: int) -> "AxisAction":
@@ -138,10 +139,9 @@ class AxisAction:
                 f"{self.representation} acts on a multiple of {size} entries in axis {self.axis}, "
                 f"got shape {tuple(x.shape)}."
             )
-        last_first = _move_axis(x, self.axis, 0)
-        blocks = last_first.reshape(size, -1)
-        moved = constant_like(self.representation.matrices[g], x) @ blocks
-        return _move_axis(moved.reshape(last_first.shape), 0, self.axis)
+        first = _move_axis(as_real(x), self.axis, 0)
+        moved = constant_like(self.representation.matrices[g], first) @ first.reshape(size, -1)
+        return _move_axis(moved.reshape(first.shape), 0, self.axis)
 
     def __repr__(self) -> str:
         return f"{self.representation} on axis {self.axis}"
@@ -160,11 +160,14 @@ def sign(group: FiniteGroup) -> Representation:
         )
     signs = np.round(np.linalg.det(group.plane))
     if (signs == 1).all():
-        if group.order % 2:
+        angles = np.arctan2(group.plane[:, 1, 0], group.plane[:, 0, 0])
+        turns = np.rint(angles * group.order / (2 * np.pi))  # by the smallest angle: in any order
+        signs = np.where(turns % 2 == 0, 1.0, -1.0)
+        if (signs == 1).all() or group.order % 2:
             raise UsageError(
-                f"{group} has no sign representation: it has neither mirrors nor even order."
+                f"{group} has no sign representation: it has neither mirrors nor an even number of "
+                "rotations."
             )
-        signs = np.where(np.arange(group.order) % 2 == 0, 1.0, -1.0)
     return Representation(group, signs[:, None, None], "sign")
 
 
@@ -205,10 +208,13 @@ def from_matrices(
         missing = set(group.elements) - set(matrices)
         if missing:
             raise UsageError(f"{name}: no matrix for element {sorted(missing)[0]!r} of {group}.")
+        for element in matrices:
+            group.index(element)  # an error for a name that is none of the group's
         matrices = [matrices[element] for element in group.elements]
     shapes = {np.shape(m) for m in matrices}
-    first = np.shape(matrices[0])
-    if len(matrices) != group.order or len(shapes) != 1 or len(first) != 2 or first[0] != first[1]:
+    first = min(shapes, default=(0, 0))
+    square = len(first) == 2 and first[0] == first[1] > 0
+    if len(matrices) != group.order or len(shapes) != 1 or not square:
         raise UsageError(
             f"{name}: {group} needs {group.order} square matrices of one size, "
             f"got {len(matrices)} of shapes {sorted(shapes)}."
@@ -218,11 +224,13 @@ def from_matrices(
         raise UsageError(f"{name}: a matrix has entries that are not finite.")
     whole = np.round(stacked)  # cos(π/2) is 6e-17, and means 0
     stacked = np.where(np.abs(stacked - whole) <= min(tolerance, 1e-8), whole, stacked)
-    gap = np.einsum("gij,hjk->ghik", stacked, stacked) - stacked[group.mul]
-    worst = np.abs(gap).max(axis=(2, 3))
-    if worst.max() > tolerance or not np.allclose(stacked[0], np.eye(first[0]), atol=tolerance):
+    pairs = zip(stacked, group.mul, strict=True)  # one g at a time: all would take |G|² matrices
+    with np.errstate(over="ignore", invalid="ignore"):
+        worst = np.stack([np.abs(m @ stacked - stacked[row]).max(axis=(1, 2)) for m, row in pairs])
+    fits = worst.max() <= tolerance  # not so where products overflow
+    if not fits or not np.allclose(stacked[0], np.eye(first[0]), atol=tolerance):
         g, h = np.unravel_index(np.argmax(worst), worst.shape)
-        if worst.max() <= tolerance:
+        if fits:
             raise UsageError(f"{name} is no representation of {group}: ρ(e) is not the identity.")
         names = group.elements
         raise UsageError(
@@ -243,6 +251,13 @@ def diagonal(group: FiniteGroup, signs: Mapping[str, Sequence[float]], name: str
     size = len(next(iter(signs.values()))) if signs else 1
     complete = {group.elements[0]: np.ones(size), **signs}
     return from_matrices(group, {g: np.diag(np.array(s, float)) for g, s in complete.items()}, name)
+
+
+def as_real(x: Any) -> Any:
+    """An array (numpy or torch) in floating point: whole numbers would cut off the matrices."""
+    if hasattr(x, "new_tensor"):
+        return x if x.is_floating_point() else x.double()
+    return x if np.issubdtype(x.dtype, np.floating) else x.astype(np.float64)
 
 
 def constant_like(constant: np.ndarray, x: Any) -> Any:

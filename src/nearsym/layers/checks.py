@@ -1,5 +1,7 @@
 """What every layer checks: its options when it is built, its input when it is called."""
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -25,7 +27,8 @@ def check_representation(layer: str, representation: object) -> None:
 def check_whole(layer: str, smallest: int = 1, **options: object) -> None:
     """Each option is a whole number not below `smallest`."""
     for name, value in options.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or value < smallest:  # type: ignore[operator]
             raise UsageError(
                 f"{layer}: `{name}` must be a whole number ≥ {smallest}, got {value!r}."
             )

@@ -74,15 +74,16 @@ class FourierBlocks(nn.Module):
 
 def _together(entries: Tensor, d: int) -> Tensor:
     """The entries of d×d blocks, (blocks·d·d, batch, width), as (blocks, d·batch, d·width)."""
-    _, batch, width = entries.shape
-    return entries.reshape(-1, d, d, batch, width).transpose(2, 3).reshape(-1, d * batch, d * width)
+    count, (batch, width) = len(entries) // d**2, entries.shape[1:]
+    blocks = entries.reshape(count, d, d, batch, width).transpose(2, 3)
+    return blocks.reshape(count, d * batch, d * width)
 
 
 def _apart(blocks: Tensor, d: int) -> Tensor:
     """The inverse of `_together`."""
     count, rows, columns = blocks.shape
     entries = blocks.reshape(count, d, rows // d, d, columns // d).transpose(2, 3)
-    return entries.reshape(-1, rows // d, columns // d)
+    return entries.reshape(count * d**2, rows // d, columns // d)
 
 
 def fourier_blocks(group: FiniteGroup) -> FourierBlocks | None:

@@ -53,7 +53,8 @@ class LiftLinear(nn.Module):
         self.relaxed = nn.Parameter(start_equal(filters, self.group.order)) if relaxed else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.undo = Constant(in_rep.matrices[self.group.inverse])  # ρ(g)⁻¹
-        _reset(self.filters, self.bias, bound=(in_rep.size * in_channels) ** -0.5)
+        bound = (in_rep.size * in_channels) ** -0.5
+        _reset(self.filters, self.bias, bound, bound)
 
     def forward(self, x: Float[Tensor, "*batch_and_vectors"]) -> Float[Tensor, "*batch group out"]:
         check_last("LiftLinear", x, _axes(self.in_rep, self.in_channels), self.filters)
@@ -135,8 +136,9 @@ class ProjectLinear(nn.Module):
         self.average = Constant(average.reshape(size, order * size))
         onto = out_rep.matrices.mean(0)  # what ρ leaves in place
         self.invariant = None if np.array_equal(onto, np.eye(size)) else Constant(onto)
-        # As the nn.Linear of the expanded size: the entries of ρ(g)A/|G| reach 1/√(|G|·in).
-        _reset(self.filters, self.bias, bound=(order / in_channels) ** 0.5)
+        # As the nn.Linear of the expanded size: bias and entries of ρ(g)A/|G| reach 1/√(|G|·in).
+        bound = (order * in_channels) ** -0.5
+        _reset(self.filters, self.bias, order * bound, bound)
 
     def forward(self, x: Float[Tensor, "*batch group in"]) -> Float[Tensor, "*batch_and_vectors"]:
         order = self.group.order
@@ -211,10 +213,10 @@ def _axes(rep: Representation, channels: int) -> tuple[int, ...]:
     return (rep.size,) if channels == 1 else (rep.size, channels)
 
 
-def _reset(filters: Tensor, bias: Tensor | None, bound: float) -> None:
-    nn.init.uniform_(filters, -bound, bound)
+def _reset(filters: Tensor, bias: Tensor | None, of_filters: float, of_bias: float) -> None:
+    nn.init.uniform_(filters, -of_filters, of_filters)
     if bias is not None:
-        nn.init.uniform_(bias, -bound, bound)
+        nn.init.uniform_(bias, -of_bias, of_bias)
 
 
 def _describe(layer: LiftLinear | ProjectLinear, text: str) -> str:

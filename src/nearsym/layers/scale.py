@@ -193,7 +193,7 @@ class ScaleConv1d(nn.Module):
         one matrix for each channel, and the next layer finds its input without a copy."""
         batch, count, channels, length = x.shape
         z = self._mixed(x.permute(1, 2, 3, 0).flatten(2), self.filters[..., :channels])
-        z = z.reshape(-1, length, batch)  # (l·scale·out, time, batch)
+        z = z.reshape(len(z), length, batch)  # (l·scale·out, time, batch)
         if constant is not None:
             mixing = self.mixing(self.filters[..., channels:]).unflatten(2, (count, -1)).sum(2)
             z = z + (mixing.flatten(0, 1) @ constant.t()).unsqueeze(1)

@@ -107,10 +107,10 @@ def convolve_taps(
     batch, out = x.shape[0], filters.shape[1]
     kernels = filters.permute(1, 0, 3, 2).flatten(0, 2)  # (out·l·tap, channels)
     taps = times(kernels, x.permute(2, 0, 1).flatten(0, 1).t())  # …, time·batch
-    taps = taps.reshape(out, -1, batch)  # (out, l·tap·time, batch)
     steps = table.permute(1, 4, 0, 2, 3).flatten(2).flatten(0, 1)  # (scale·new_time, l·tap·time)
+    taps = taps.reshape(out, steps.shape[1], batch)
     y = torch.matmul(steps, taps) if bias is None else bias.view(-1, 1, 1) + steps @ taps
-    return y.view(out, table.shape[1], -1, batch).permute(3, 1, 0, 2)
+    return y.view(out, table.shape[1], table.shape[4], batch).permute(3, 1, 0, 2)
 
 
 def _check_scales(layer: str, scales: Sequence[float]) -> None:

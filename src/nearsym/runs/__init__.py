@@ -16,19 +16,19 @@ from nearsym.lazy import attach
 
 if TYPE_CHECKING:
     from nearsym.runs.config import RunConfig as RunConfig
+    from nearsym.runs.curve import Curve as Curve
     from nearsym.runs.presets import preset_config as preset_config
     from nearsym.runs.protocol import RunsEvaluation as RunsEvaluation
     from nearsym.runs.protocol import best_of_runs as best_of_runs
     from nearsym.runs.protocol import mean_over_runs as mean_over_runs
     from nearsym.runs.relaxed_figure import plot_relaxed as plot_relaxed
-    from nearsym.runs.run import Curve as Curve
     from nearsym.runs.run import Run as Run
-    from nearsym.runs.run import start_run as start_run
+    from nearsym.runs.start import start_run as start_run
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "Curve": ".run",
+        "Curve": ".curve",
         "Run": ".run",
         "RunConfig": ".config",
         "RunsEvaluation": ".protocol",
@@ -36,6 +36,6 @@ __getattr__, __dir__, __all__ = attach(
         "mean_over_runs": ".protocol",
         "plot_relaxed": ".relaxed_figure",
         "preset_config": ".presets",
-        "start_run": ".run",
+        "start_run": ".start",
     },
 )

@@ -77,7 +77,7 @@ def build_agent(config: RunConfig, env: gymnasium.Env) -> Agent:
     check_reads(config.agent, images=len(shape) == 3)
     check_memory(config.network)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seeds["networks"])
+        torch.default_generator.manual_seed(seeds["networks"])  # a GPU's stays as it is
         symmetry = network_symmetry(env, config.network)
         networks = build_actor_critic(symmetry, shape, config.agent, config.network)
     device = find_device(config.device)

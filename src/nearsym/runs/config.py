@@ -152,7 +152,7 @@ def _read(hint: Any, value: Any, where: str) -> Any:
         raise
     except cattrs.BaseValidationError as error:
         raise _first_reason(error, where) from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise UsageError(f"{where} {error}.") from error
 
 
@@ -181,7 +181,7 @@ def _strict(value: Any, kind: type, or_null: str = "") -> Any:
     whole_for_float = kind is float and type(value) is int
     if type(value) is not kind and not whole_for_float:
         raise TypeError(f"must be {kind.__name__}{or_null}, got {shown(value)}")
-    return value
+    return float(value) if whole_for_float else value  # 1 and 1.0 are one setting, saved as one
 
 
 def _pair(value: Any, hint: Any) -> tuple[float, float]:

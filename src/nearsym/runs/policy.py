@@ -19,6 +19,11 @@ def own_action(
         raise UsageError("The policy reads observations of finite real numbers.")
     single = obs.shape == own_obs.shape
     batch = (obs[None] if single else obs).astype(env.observation_space.dtype, copy=False)
+    if batch.dtype.kind in "ui" and not np.array_equal(batch, obs[None] if single else obs):
+        raise UsageError(
+            f"The policy reads observations of {batch.dtype}, and these have other numbers: "
+            f"{obs.dtype} from {obs.min():g} to {obs.max():g}. Images go from 0 to 255."
+        )
     if batch.shape[1:] != own_obs.shape:
         raise UsageError(
             f"The policy reads observations of the shape {own_obs.shape}, or a batch of them, "

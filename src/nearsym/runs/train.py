@@ -223,6 +223,8 @@ def _train(
         if config.training.frames != read_config(folder).training.frames:
             # Now that nothing can refuse it: the next time it is resumed it goes on to here too.
             change_config(folder, config)
+        with atomic.explain_errors("Writing the run", folder):
+            atomic.remove(folder / "summary.json")  # of a shorter run, which this one no longer is
         state = trainer.run()
     summary = _summary(config, folder, agent, state)
     write_json(folder / "summary.json", summary)
@@ -270,7 +272,7 @@ def _evaluate(
     count = config.training.eval_episodes
     episodes = rollouts(agent.policy, envs, episodes=count, seed=seed, on_step=on_step)
     weights = {
-        f"relaxed/{part}.{name}": weight
+        f"relaxed/{part}.{name}": weight.clone()  # a callback may keep it, or change it
         for part, network in agent.networks.parts.items()
         for name, weight in relaxed_weights(network).items()
     }

@@ -18,8 +18,9 @@ from nearsym.errors import MissingExtraError, unknown_name
 from nearsym.runs.relaxed_figure import Layer, draw_layers, rows_of
 from nearsym.studies.charts.all import CHARTS
 from nearsym.studies.charts.chart import PALETTE, Chart, Line, colours, inner_range
+from nearsym.studies.comparison import not_far_too_short
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import by_arm, by_world, not_far_too_short, plain, unique
+from nearsym.studies.selection import by_arm, by_world, plain, unique
 from nearsym.studies.task_pictures import draw_orbits, draw_prices, draw_variants
 from nearsym.tasks.control.domains import DOMAINS
 from nearsym.training import atomic

@@ -16,7 +16,8 @@ import torch
 from nearsym.errors import MissingExtraError, RunError, UsageError
 from nearsym.runs.config import RunConfig
 from nearsym.runs.folder import read_config
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.studies.hold import BusyError, Hold, LostError
 from nearsym.studies.kept import result_of
 from nearsym.studies.pool import Place

@@ -55,7 +55,7 @@ def regret_study(scale: str) -> Study:
         title="What choosing a model for all worlds costs",
         scale=scale,
         grids=grids,
-        tables=("regret", "sweeps", "aggregates", "end", "settings"),
+        tables=("regret", "regret-compared", "sweeps", "aggregates", "end", "settings"),
         figures=("regret", "sweeps", "profiles", "curves"),
         claims=("N1", "N2", "N4"),
     )

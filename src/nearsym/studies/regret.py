@@ -24,17 +24,10 @@ import numpy as np
 from jaxtyping import Float
 
 from nearsym.errors import UsageError
+from nearsym.studies.comparison import comparable
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, at_end, by_seed
-from nearsym.studies.selection import (
-    TRADING,
-    World,
-    by_world,
-    comparable,
-    model_order,
-    plain,
-    unique,
-)
+from nearsym.studies.selection import TRADING, World, by_world, model_order, plain, unique
 from nearsym.studies.statistics import Measured
 
 SPLITS = 100

@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass
 
-from nearsym.errors import UsageError, check_range
+from nearsym.errors import UsageError, check_range, check_whole
 
 MANY = 10**12
-LIMITS: dict[str, tuple[float, float]] = {
+LIMITS = {
     "frames": (1, MANY),
     "seed_frames": (0, MANY),
     "update_every": (1, MANY),
@@ -18,7 +18,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "eval_episodes": (1, 100_000),
     "checkpoint_every": (1, MANY),
 }
-"""The smallest and largest value of every number."""
+"""The smallest and largest value of every number; all but the discount are whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,9 @@ class TrainingConfig:
             raise UsageError(f"`replay` must be 'memory' or 'disk', got {self.replay!r}.")
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
-            if name != "discount" or value is not None:
+            if name != "discount":
+                check_whole(name, value, low, high)
+            elif value is not None:
                 check_range(name, value, low, high)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nearsym.errors import RunError, UsageError
 from nearsym.training import atomic
-from nearsym.training.untrusted import parse_json, read_text
+from nearsym.training.untrusted import LARGEST_TEXT, parse_json, read_text
 
 
 class RunLog:
@@ -186,7 +186,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     ...     read_metrics(path)
     [{'frames': 1000, 'train/return': 3.5}]
     """
-    lines = enumerate(read_text(path).split("\n")[:-1], 1)
+    lines = enumerate(read_text(path, largest=LARGEST_TEXT).split("\n")[:-1], 1)
     return [_row(line, f"{path}, line {number},") for number, line in lines if line]
 
 

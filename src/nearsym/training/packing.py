@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 _ARRAY = "__ndarray__"
+_BYTES = "__bytes__"
 _KINDS = "biufcSU"  # of arrays: numbers and text
 _BITS = 2000  # of whole numbers; torch reads no more than 2039
 _LISTS = (list, tuple)
-_ATOMS = (bool, int, float, str, bytes, type(None))
+_ATOMS = (bool, int, float, str, type(None))
 
 
 def pack(value: Any, where: str = "state") -> Any:
@@ -30,7 +31,7 @@ def pack(value: Any, where: str = "state") -> Any:
     if isinstance(value, Tensor):
         return _own_storage(value.detach().cpu())
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()  # not plain for every kind: dates, complex and longer numbers
     if isinstance(value, np.ndarray):
         return _pack_array(value, where)
     if isinstance(value, dict):
@@ -40,6 +41,8 @@ def pack(value: Any, where: str = "state") -> Any:
         return {key: pack(entry, f"{where}[{key!r}]") for key, entry in value.items()}
     if type(value) in (list, tuple):
         return type(value)(pack(entry, f"{where}[{i}]") for i, entry in enumerate(value))
+    if type(value) is bytes:  # torch writes empty ones in a way that it does not read
+        return {_BYTES: _as_tensor(value)}
     if type(value) in _ATOMS and not (type(value) is int and value.bit_length() > _BITS):
         return value
     raise TypeError(
@@ -55,6 +58,8 @@ def unpack(value: Any) -> Any:
     if isinstance(value, dict):
         if _ARRAY in value:
             return _unpack_array(value)
+        if _BYTES in value:
+            return value[_BYTES].numpy().tobytes()
         return {key: unpack(entry) for key, entry in value.items()}
     if isinstance(value, _LISTS):
         return type(value)(unpack(entry) for entry in value)
@@ -64,8 +69,8 @@ def unpack(value: Any) -> Any:
 def _pack_array(array: np.ndarray, where: str) -> dict[str, Any]:
     if array.dtype.kind not in _KINDS:
         raise TypeError(f"A checkpoint holds arrays of numbers or text; {where} is {array.dtype}.")
-    data = np.frombuffer(bytearray(array.tobytes()), np.uint8)
-    return {_ARRAY: array.dtype.str, "shape": list(array.shape), "data": torch.from_numpy(data)}
+    data = _as_tensor(array.tobytes())
+    return {_ARRAY: array.dtype.str, "shape": list(array.shape), "data": data}
 
 
 def _unpack_array(packed: dict[str, Any]) -> np.ndarray:
@@ -74,6 +79,10 @@ def _unpack_array(packed: dict[str, Any]) -> np.ndarray:
         raise ValueError(f"an array of {dtype} is no plain data")
     data = packed["data"].numpy().tobytes()
     return np.frombuffer(data, dtype).reshape(packed["shape"]).copy()
+
+
+def _as_tensor(data: bytes) -> Tensor:
+    return torch.from_numpy(np.frombuffer(bytearray(data), np.uint8))
 
 
 def _own_storage(tensor: Tensor) -> Tensor:

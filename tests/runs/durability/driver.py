@@ -159,7 +159,8 @@ def call(stage):
     """Start or resume a run by the library; the exit code that the command would have."""
     from nearsym.errors import RunError, UsageError
     from nearsym.runs.config import from_plain
-    from nearsym.runs.run import Run, start_run
+    from nearsym.runs.run import Run
+    from nearsym.runs.start import start_run
 
     warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
     folder = Path(stage["run"])

@@ -18,7 +18,8 @@ from pathlib import Path
 import gymnasium, numpy as np
 import nearsym
 from nearsym.runs.configure import configure
-from nearsym.runs.run import Run, start_run
+from nearsym.runs.run import Run
+from nearsym.runs.start import start_run
 from nearsym.training.allocator import keep_freed_memory
 from nearsym.training.loop import Interrupted
 

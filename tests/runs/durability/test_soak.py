@@ -59,7 +59,7 @@ from pathlib import Path
 import noise
 from nearsym.agents.sac import SAC
 from nearsym.runs.config import from_plain
-from nearsym.runs.run import start_run
+from nearsym.runs.start import start_run
 from nearsym.tasks.registry import find_task
 
 act = SAC.act

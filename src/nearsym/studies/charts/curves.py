@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nearsym.studies.charts.chart import Chart, Line
+from nearsym.studies.comparison import not_far_too_short
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
-from nearsym.studies.selection import World, by_arm, by_scale, by_world, not_far_too_short
+from nearsym.studies.selection import World, by_arm, by_scale, by_world
 from nearsym.studies.statistics import Measured, mean_over_seeds, performance_profile
 
 POINTS = 41

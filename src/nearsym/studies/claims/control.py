@@ -8,6 +8,7 @@ import numpy as np
 
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.evidence import Evidence
+from nearsym.studies.comparison import by_length, comparable, equally_long, timed_alike
 from nearsym.studies.paper import NOISE_TRAINED, TABLE_1, best_models
 from nearsym.studies.scores import (
     area,
@@ -21,14 +22,7 @@ from nearsym.studies.scores import (
     seconds_per_frame,
     tau_of,
 )
-from nearsym.studies.selection import (
-    by_arm,
-    by_length,
-    comparable,
-    equally_long,
-    plain,
-    timed_alike,
-)
+from nearsym.studies.selection import by_arm, plain
 from nearsym.studies.statistics import Values
 from nearsym.studies.worlds import ACROBOT, CARTPOLE, CUP, REACHER, TAUS
 from nearsym.tasks.control.domains import DOMAINS

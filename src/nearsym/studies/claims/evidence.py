@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nearsym.studies.claims.claim import Question
+from nearsym.studies.comparison import comparable, equally_long, timed_alike
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import (
     Score,
@@ -21,18 +22,7 @@ from nearsym.studies.scores import (
     noise_of_tests,
     seconds_per_frame,
 )
-from nearsym.studies.selection import (
-    TRADING,
-    Scale,
-    World,
-    by_arm,
-    by_world,
-    comparable,
-    equally_long,
-    market_of,
-    plain,
-    timed_alike,
-)
+from nearsym.studies.selection import TRADING, Scale, World, by_arm, by_world, market_of, plain
 from nearsym.studies.statistics import LEAST_SEEDS, Values, mean_over_seeds, paired_difference
 
 Kind = Score | Literal["final", "kept"]

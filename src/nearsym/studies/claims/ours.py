@@ -8,10 +8,11 @@ from nearsym.studies.audited import kept_measure, measure_of, worlds_by_task
 from nearsym.studies.claims.claim import Claim, Question
 from nearsym.studies.claims.control import MARGIN
 from nearsym.studies.claims.evidence import Evidence, higher
+from nearsym.studies.comparison import comparable
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import at_end, by_seed
-from nearsym.studies.selection import TRADING, alike, by_arm, comparable, plain, settings_of
+from nearsym.studies.selection import TRADING, alike, by_arm, plain, settings_of
 from nearsym.studies.statistics import Values, differences, mean_over_seeds
 from nearsym.studies.sweeps import sweeps
 from nearsym.studies.worlds import CARTPOLE, STRENGTHS, WORLDS

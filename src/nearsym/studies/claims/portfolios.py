@@ -6,10 +6,11 @@ from typing import Any
 from nearsym.errors import UsageError
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.evidence import Evidence
+from nearsym.studies.comparison import equally_long
 from nearsym.studies.paper import TABLE_2
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed
-from nearsym.studies.selection import TRADING, by_arm, equally_long
+from nearsym.studies.selection import TRADING, by_arm
 
 APPROX, EXACT = ("approx ST", "approx T"), ("exact ST", "exact T")
 MILLION = 1e6

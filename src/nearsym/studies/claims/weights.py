@@ -8,18 +8,10 @@ import numpy as np
 from nearsym.studies.claims.claim import Claim
 from nearsym.studies.claims.control import ACROBOT, CARTPOLE, CUP, VARIANTS
 from nearsym.studies.claims.evidence import Evidence
+from nearsym.studies.comparison import comparable, equally_long
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import by_seed, final_weights, first_layer, spread
-from nearsym.studies.selection import (
-    TRADING,
-    alike,
-    by_arm,
-    by_world,
-    comparable,
-    equally_long,
-    plain,
-    settings_of,
-)
+from nearsym.studies.selection import TRADING, alike, by_arm, by_world, plain, settings_of
 from nearsym.studies.statistics import mean_over_seeds
 
 

@@ -32,7 +32,7 @@ from nearsym.training import atomic
 from nearsym.training.untrusted import read_object
 
 SECTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "regret": ("Regret", ("regret", "sweeps"), ("regret", "sweeps")),
+    "regret": ("Regret", ("regret", "sweeps"), ("regret", "regret-compared", "sweeps")),
     "curves": ("Learning curves", ("curves", "profiles"), ("end", "area", "differences")),
     "final": ("Tests of the best checkpoint", (), ("final", "noise", "noise-trained")),
     "trading": ("Trading", ("rollouts", "trading", "trading-weights"), ("trading", "months")),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nearsym.studies.comparison import timed_alike
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import (
     by_seed,
@@ -12,7 +13,7 @@ from nearsym.studies.scores import (
     seconds_per_frame,
     seconds_to,
 )
-from nearsym.studies.selection import World, by_arm, by_world, model_order, plain, timed_alike
+from nearsym.studies.selection import World, by_arm, by_world, model_order, plain
 from nearsym.studies.statistics import mean_over_seeds
 from nearsym.studies.tables.returns import of_one_length
 from nearsym.studies.tables.table import Cell, Table, tabled

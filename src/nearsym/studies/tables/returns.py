@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from nearsym.measures.intervals import episode_interval
+from nearsym.studies.comparison import by_length
 from nearsym.studies.paper import (
     NOISE_TRAINED,
     NOISE_TRAINED_SOURCE,
@@ -16,7 +17,7 @@ from nearsym.studies.paper import (
 )
 from nearsym.studies.results import RunResult
 from nearsym.studies.scores import Score, area, at_end, by_seed, fresh, kept, noise_of_tests, tau_of
-from nearsym.studies.selection import TRADING, World, by_arm, by_length, by_world, plain
+from nearsym.studies.selection import TRADING, World, by_arm, by_world, plain
 from nearsym.studies.statistics import Measured, differences, mean_over_seeds
 from nearsym.studies.tables.table import Cell, Table, tabled
 from nearsym.tasks.control.domains import DOMAINS
