@@ -835,6 +835,11 @@ def test_the_time_to_a_return_is_of_runs_of_one_length():
         assert all(found.more["seconds_to_return"][name]["none"] for name in names)
 
 
+def test_sizes_of_untrained_networks_say_nothing_about_time():
+    sizes = [replace(run, frames=[], returns=[]) for run in c20("reproduced")]
+    assert judge(sizes, ["C20"])[0].verdict == "not run"
+
+
 def test_regret_in_tables_is_that_of_the_claim_without_noise_in_training():
     runs = n1("reproduced")
     noisy = [

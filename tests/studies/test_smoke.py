@@ -15,7 +15,7 @@ from nearsym.studies.tables.all import tables_of
 
 pytestmark = pytest.mark.longer
 
-OF_THREE_SEEDS = {"regret", "sweeps", "aggregates"}
+OF_THREE_SEEDS = {"regret", "regret-compared", "sweeps", "aggregates"}
 """Tables that two seeds, of seconds, do not give."""
 
 

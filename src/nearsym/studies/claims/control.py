@@ -125,7 +125,10 @@ def _wall_clock(e: Evidence) -> None:
 def _time_to_return(e: Evidence, task: str, variant: str | None) -> dict[str, float | None]:
     """The median time to nine tenths of the best model's final return; None if half never get
     there."""
-    usual = max(by_length(plain(e.runs(task, variant))).values(), key=len)
+    lengths = by_length(plain(e.runs(task, variant)))
+    if not lengths:  # the study parameters trains nothing
+        return {}
+    usual = max(lengths.values(), key=len)
     level, timed = nearly_best(by_arm(usual).values()), by_arm(timed_alike(usual))
     times = {model: median_seconds_to(runs, level) for model, runs in timed.items()}
     return {model: time if np.isfinite(time) else None for model, time in times.items()}
