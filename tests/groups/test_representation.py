@@ -197,6 +197,23 @@ def test_the_sign_does_not_depend_on_the_order_of_elements():
     assert group.sign() == group.representation([[[1]], [[1]], [[-1]], [[-1]]])
 
 
+def test_the_sign_of_a_cyclic_group_needs_no_faithful_plane():
+    half_turns = np.array([np.eye(2), -np.eye(2)] * 2)
+    group = FiniteGroup("C4", cyclic(4).elements, cyclic(4).mul, half_turns)
+    assert group.sign().matrices.flatten().tolist() == [1, -1, 1, -1]
+    table = [[g ^ h for h in range(4)] for g in range(4)]
+    four = FiniteGroup("V", ["e", "a", "b", "c"], table, half_turns)
+    with pytest.raises(UsageError, match="V has no sign representation: it has no mirrors, and is"):
+        four.sign()
+
+
+def test_complex_numbers_stay_complex():
+    x = np.array([1 + 2j, 0, 0, 3j])
+    for each in (x, torch.tensor(x)):
+        moved = cyclic(4).regular().act(1, each)
+        np.testing.assert_array_equal(moved, [3j, 1 + 2j, 0, 0])
+
+
 def test_whole_numbers_are_moved_as_real_ones():
     rep, expected = cyclic(8).vector(), [2**0.5, 2**0.5]
     for x in (np.array([2, 0]), torch.tensor([2, 0]), torch.tensor([2, 0], dtype=torch.uint8)):

@@ -50,6 +50,12 @@ def test_the_free_path_starts_at_a_thousandth(layer, shape):
     assert free.abs().max() > 0
 
 
+@pytest.mark.parametrize(("layer", "shape"), CASES, ids=str)
+def test_an_empty_batch_stays_empty(layer, shape):
+    empty = torch.zeros(0, *shape[1:])
+    assert residual(layer)(empty).shape == (0, *layer(torch.zeros(shape)).shape[1:])
+
+
 def test_nearly_equivariant_at_the_start_and_free_later():
     path = residual(GroupLinear(D4, 4, 4)).double()
     x = torch.randn(16, 8, 4).double()

@@ -192,6 +192,17 @@ def test_a_run_that_is_stopped_on_its_way_to_more_frames_has_no_summary(toys, tm
     assert run.resume().summary["frames"] == 160
 
 
+def test_nor_does_it_start_again_without_its_checkpoints(toys, tmp_path):
+    run, steps = train(toys.counted, out=tmp_path / "run"), count()
+    with pytest.raises(Interrupted):
+        run.resume(160, stop_requested=lambda: next(steps) > 50)
+    for checkpoint in (run.path / "checkpoints").iterdir():
+        checkpoint.unlink()
+    (run.path / "metrics.jsonl").write_bytes(b"")
+    with pytest.raises(UsageError, match="holds no checkpoint"):
+        run.resume()
+
+
 def test_the_policy_after_more_training_is_the_new_one(toys, tmp_path):
     run = train(toys.counted, out=tmp_path / "run")
     obs = np.random.default_rng(0).uniform(-1, 1, (50, 2))

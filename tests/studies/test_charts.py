@@ -77,6 +77,14 @@ def test_curves_over_time():
     assert [line.name for line in chart.lines] == ["none"]
 
 
+def test_times_of_different_hardware_share_no_axis():
+    kinds = [{"processor": name, "precision": "fp32"} for name in ("slow", "fast")]
+    slow = [made(m, s, seconds=600.0, versions=kinds[0]) for m in ("none", "exact") for s in (0, 1)]
+    fast = [made("approx", s, seconds=60.0, versions=kinds[1]) for s in (0, 1)]
+    (chart,) = over_time([*slow, *fast])
+    assert [line.name for line in chart.lines] == ["none", "exact"]
+
+
 def test_profiles_need_two_worlds():
     assert profiles(random_runs()) == []
     (chart,) = profiles(random_runs() + random_runs(variant="gravity"))

@@ -757,6 +757,19 @@ def test_seeds_without_a_partner_decide_no_margin():
         assert judge(some, ["C15"])[0].verdict == "refuted"
 
 
+def test_a_checkpoint_that_one_model_alone_has_played_decides_no_margin():
+    levels = {"exact": 94, "none": 94, "approx": 100}
+    runs = [
+        flat(model, seed, level, CARTPOLE, evaluations={"clean": [level + 0.1 * seed]})
+        for model, level in levels.items()
+        for seed in SEEDS
+    ]
+    more = [flat(m, 9, level, CARTPOLE) for m, level in levels.items()]
+    for played in (100.0, 9000.0):
+        alone = replace(more[-1], evaluations={"clean": [played]})
+        assert judge([*runs, *more[:-1], alone], ["C11"])[0].verdict == "refuted"
+
+
 def test_longer_runs_without_a_partner_make_no_others_too_short():
     runs = world("reproduced", {"exact": 900, "approx": 600, "none": 600}, task=REACHER)
     longer = [made("none", 20 + i, curve=[600] * 20, task=REACHER) for i in range(7)]

@@ -179,8 +179,9 @@ def test_settings_that_are_none(text, tmp_path):
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (np.datetime64("2020-01-01"), "date"),
-        (np.timedelta64(3, "D"), "timedelta"),
+        (np.datetime64("2020-01-01"), "datetime64"),
+        (np.datetime64("2020-01-01", "ns"), "datetime64"),  # which numpy itself takes for an int
+        (np.timedelta64(3, "D"), "timedelta64"),
         (np.complex64(1j), "complex"),
         (np.longdouble(0.5), "longdouble"),
     ],

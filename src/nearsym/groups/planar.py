@@ -10,7 +10,7 @@ import numpy as np
 from nearsym.errors import UsageError
 from nearsym.groups.catalog import MIRROR_X
 from nearsym.groups.group import FiniteGroup
-from nearsym.groups.representation import Representation, as_real, constant_like
+from nearsym.groups.representation import Representation, as_inexact, constant_like
 
 
 class PlanarElement(NamedTuple):
@@ -164,7 +164,7 @@ class PlanarRepresentation:
                 f"{self} of {self.group} acts on {self.size} coordinates, "
                 f"got an array of shape {tuple(x.shape)}."
             )
-        x = as_real(x)
+        x = as_inexact(x)
         return x @ constant_like(self.matrix(*g).T, x)
 
     def restrict(self, group: FiniteGroup) -> Representation:

@@ -62,7 +62,7 @@ class Representation:
                 f"{self.name} of {self.group} acts on {self.size} coordinates, "
                 f"got an array of shape {tuple(x.shape)}."
             )
-        x = as_real(x)
+        x = as_inexact(x)
         return x @ constant_like(self.matrices[g].T, x)
 
     def along(self, axis: int) -> "AxisAction":
@@ -139,7 +139,7 @@ class AxisAction:
                 f"{self.representation} acts on a multiple of {size} entries in axis {self.axis}, "
                 f"got shape {tuple(x.shape)}."
             )
-        first = _move_axis(as_real(x), self.axis, 0)
+        first = _move_axis(as_inexact(x), self.axis, 0)
         moved = constant_like(self.representation.matrices[g], first) @ first.reshape(size, -1)
         return _move_axis(moved.reshape(first.shape), 0, self.axis)
 
@@ -160,14 +160,13 @@ def sign(group: FiniteGroup) -> Representation:
         )
     signs = np.round(np.linalg.det(group.plane))
     if (signs == 1).all():
-        angles = np.arctan2(group.plane[:, 1, 0], group.plane[:, 0, 0])
-        turns = np.rint(angles * group.order / (2 * np.pi))  # by the smallest angle: in any order
-        signs = np.where(turns % 2 == 0, 1.0, -1.0)
-        if (signs == 1).all() or group.order % 2:
+        squares = np.unique(np.diag(group.mul))  # of a cyclic group: the even powers of a generator
+        if 2 * len(squares) != group.order or not group.is_subgroup({*squares.tolist()}):
             raise UsageError(
-                f"{group} has no sign representation: it has neither mirrors nor an even number of "
-                "rotations."
+                f"{group} has no sign representation: it has no mirrors, and is not cyclic of even "
+                "order."
             )
+        signs = np.where(np.isin(np.arange(group.order), squares), 1.0, -1.0)
     return Representation(group, signs[:, None, None], "sign")
 
 
@@ -253,11 +252,11 @@ def diagonal(group: FiniteGroup, signs: Mapping[str, Sequence[float]], name: str
     return from_matrices(group, {g: np.diag(np.array(s, float)) for g, s in complete.items()}, name)
 
 
-def as_real(x: Any) -> Any:
-    """An array (numpy or torch) in floating point: whole numbers would cut off the matrices."""
+def as_inexact(x: Any) -> Any:
+    """An array (numpy or torch) that is not of whole numbers, which would cut off the matrices."""
     if hasattr(x, "new_tensor"):
-        return x if x.is_floating_point() else x.double()
-    return x if np.issubdtype(x.dtype, np.floating) else x.astype(np.float64)
+        return x if x.is_floating_point() or x.is_complex() else x.double()
+    return x if np.issubdtype(x.dtype, np.inexact) else x.astype(np.float64)
 
 
 def constant_like(constant: np.ndarray, x: Any) -> Any:

@@ -25,4 +25,6 @@ class FreeLinear(nn.Module):
     def forward(self, x: Float[Tensor, "*batch_and_in"]) -> Float[Tensor, "*batch_and_out"]:
         check_last("FreeLinear", x, self.in_shape, self.linear.weight)
         batch = x.shape[: x.ndim - len(self.in_shape)]
-        return self.linear(x.reshape(*batch, -1)).reshape(*batch, *self.out_shape)
+        return self.linear(x.reshape(*batch, math.prod(self.in_shape))).reshape(
+            *batch, *self.out_shape
+        )

@@ -223,8 +223,9 @@ def _train(
         if config.training.frames != read_config(folder).training.frames:
             # Now that nothing can refuse it: the next time it is resumed it goes on to here too.
             change_config(folder, config)
-        with atomic.explain_errors("Writing the run", folder):
-            atomic.remove(folder / "summary.json")  # of a shorter run, which this one no longer is
+        if (folder / "summary.json").exists():
+            # Of a shorter run, which this no longer is. The file itself tells that it has begun.
+            write_json(folder / "summary.json", {})
         state = trainer.run()
     summary = _summary(config, folder, agent, state)
     write_json(folder / "summary.json", summary)

@@ -30,8 +30,8 @@ def pack(value: Any, where: str = "state") -> Any:
     """
     if isinstance(value, Tensor):
         return _own_storage(value.detach().cpu())
-    if isinstance(value, np.generic):
-        value = value.item()  # not plain for every kind: dates, complex and longer numbers
+    if isinstance(value, np.generic) and value.dtype.kind in _KINDS:
+        value = value.item()  # not plain for every kind: complex and longer numbers
     if isinstance(value, np.ndarray):
         return _pack_array(value, where)
     if isinstance(value, dict):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nearsym.studies.charts.chart import Chart, Line
-from nearsym.studies.comparison import not_far_too_short
+from nearsym.studies.comparison import not_far_too_short, timed_alike
 from nearsym.studies.regret import regret_of
 from nearsym.studies.results import RunResult
 from nearsym.studies.selection import World, by_arm, by_scale, by_world
@@ -21,9 +21,9 @@ def curves(results: list[RunResult]) -> list[Chart]:
 
 
 def over_time(results: list[RunResult]) -> list[Chart]:
-    """The same over minutes of training, for runs that were timed."""
-    timed = [run for run in results if run.seconds]
-    return _charts(timed, "time", "minutes of training", _minutes)
+    """The same over minutes of training, for runs that were timed on the same hardware."""
+    alike = [run for runs in by_world(results).values() for run in timed_alike(runs)]
+    return _charts(alike, "time", "minutes of training", _minutes)
 
 
 def _minutes(run: RunResult) -> list[float]:

@@ -90,7 +90,7 @@ class Evidence:
         arms = self.arms(task, variant)
         called, *values = _paired(arms.get(a, []), arms.get(b, []), kind)
         if shares:
-            level = higher(*values)
+            level = higher(*_of_both(*values))
             low, high = (b if math.isinf(b) else level * b for b in (low, high))
         where = str(self.world(task, variant))
         self.ask(where, f"{a} − {b}, {called}", values[0], values[1], low, high)
@@ -106,7 +106,8 @@ class Evidence:
         way: str = "",
     ) -> None:
         """The same of any two numbers by seed."""
-        if not set(a) & set(b):
+        a, b = _of_both(a, b)
+        if not a:
             self.missing.append(f"{where}: {what}")
             return
         spread = max(np.ptp([*values.values()]) for values in (a, b))
@@ -135,6 +136,13 @@ class Evidence:
 def higher(*values: Values) -> float:
     """The larger mean of several sets of numbers; margins are shares of it."""
     return max((abs(float(np.mean([*some.values()]))) for some in values if some), default=0.0)
+
+
+def _of_both(a: Values, b: Values) -> tuple[Values, Values]:
+    """The values of the seeds that both have: others are not compared, and move no border."""
+    both = a.keys() & b.keys()
+    first, second = ({seed: v for seed, v in some.items() if seed in both} for some in (a, b))
+    return first, second
 
 
 def _paired(one: list[RunResult], other: list[RunResult], kind: Kind) -> tuple[str, Values, Values]:
