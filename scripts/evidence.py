@@ -64,6 +64,8 @@ FIGURES = {
 """Pictures docs/images/evidence-NAME.png: which charts, and of which runs."""
 SHOWN = ("none", "exact", "approx")
 """Models of the figure in the README."""
+ASKED = "exact − none"
+"""The one difference without approx that the page shows."""
 EARLY, RELAXED_FROM = "approx, from the start", "network.relaxed_from"
 OF_TRADING = "trading-"
 OF_DAYS = ("rollouts", f"{OF_TRADING}weights")
@@ -85,13 +87,21 @@ def filled(page: str, results: list[RunResult], every: list[RunResult]) -> str:
     control tasks alone. What was run, and what it says of claims, is that of all results."""
     tables = {table.name: table for table in tables_of(results)}
     for which in ("craft", "control", "vectors", "pixels"):
-        tables |= {f"{which}: {t.name}": t for t in tables_of(chosen(results, which))}
+        tables |= {f"{which}: {t.name}": _narrow(t) for t in tables_of(chosen(results, which))}
     begun = tables_of(with_early_start(chosen(results, "vectors")), ["regret"])
     tables |= {f"early start: {table.name}": table for table in begun}
     tables |= {table.name: table for table in tables_of(every, ["spent"])}
     tables["claims"] = verdicts(judge(every))
     tables["left"] = left_to_run(every)
     return BLOCK.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n\n{found[3]}", page)
+
+
+def _narrow(table: Table) -> Table:
+    """Of the differences of all pairs of models those with approx, and the question of symmetry."""
+    if not table.name.endswith("differences"):
+        return table
+    kept = [c for c in table.columns if " − " not in c or c.startswith(("approx − ", ASKED))]
+    return replace(table, columns=tuple(kept))
 
 
 def left_to_run(results: list[RunResult]) -> Table:
