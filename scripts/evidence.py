@@ -234,8 +234,10 @@ def main(words: list[str]) -> None:
         mine = of_page(page, results)
         page.write_text(filled(page.read_text("utf-8"), mine, results), "utf-8")
     results = of_page(PAGE, results)
+    few = [run for run in results if not run.settings or run.settings == {RELAXED_FROM: 0}]
     for name, (kind, which) in FIGURES.items():
-        save(charts_of(chosen(results, which), [kind]), f"evidence-{name}")
+        shown = few if kind == "curves" else results
+        save(charts_of(chosen(shown, which), [kind]), f"evidence-{name}")
     save(worth(results), "worth")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import nearsym.studies.report
 from nearsym.errors import UsageError
@@ -300,6 +301,23 @@ def test_a_figure_has_a_panel_for_each_chart_and_one_caption():
     assert names == ["none", "exact", "approx"]
     thick = [line for line in figure.axes[0].get_lines() if line.get_linewidth() > 1]
     np.testing.assert_allclose(thick[0].get_ydata(), curves(some)[0].lines[0].y)
+
+
+@pytest.mark.parametrize("variants", [[None], [None, "gravity", "wear", "repeat_action"]])
+def test_a_legend_of_long_names_fits_into_the_figure(variants):
+    runs = [
+        made(
+            "approx", 0, variant=v, settings={"network.filters": n, "network.relaxed_decay": 0.001}
+        )
+        for v in variants
+        for n in range(9)
+    ]
+    figure = draw_charts(curves(runs))
+    FigureCanvasAgg(figure).draw()
+    assert len(figure.legends[0].get_texts()) == 9
+    legend = figure.legends[0].get_window_extent()
+    assert 0 <= legend.x0 < legend.x1 <= figure.bbox.x1
+    assert figure.axes[0].get_window_extent().height > 150  # of 270
 
 
 def test_a_scale_that_is_not_that_of_all_panels_stays_in_their_titles():

@@ -48,9 +48,12 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
     charts = _told_once([_labelled(chart) for chart in charts])
     columns = min(COLUMNS, len(charts))
     rows = -(-len(charts) // columns)
-    figure = Figure(figsize=(0.6 + 3.4 * columns, 0.9 + 2.7 * rows), layout="constrained")
-    grid: Any = figure.subplots(rows, columns, squeeze=False)
     names = list(dict.fromkeys(line.name for chart in charts for line in chart.lines))
+    beside = _side_by_side(names, columns)
+    more = max(0, -(-len(names) // beside) - 1)  # lines of the legend
+    size = (0.6 + 3.4 * columns, 0.9 + 2.7 * rows + 0.2 * more)
+    figure = Figure(figsize=size, layout="constrained")
+    grid: Any = figure.subplots(rows, columns, squeeze=False)
     # Of all panels together: one legend, so a colour has one meaning.
     inks = {name: PALETTE[place] for name, place in zip(names, colours(names), strict=True)}
     handles: dict[str, Any] = {}
@@ -58,11 +61,18 @@ def draw_charts(charts: Sequence[Chart]) -> Any:
         _draw(axes, chart, inks, handles)
     for unused in grid.flat[len(charts) :]:
         unused.remove()
-    style = {"fontsize": 8, "frameon": False}
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3 * columns, **style)
+    style = {"fontsize": 8, "frameon": False, "ncols": beside}
+    figure.legend(handles.values(), handles, loc="outside upper center", **style)
     whole = replace(charts[0], points=tuple(point for chart in charts for point in chart.points))
     figure.supxlabel(textwrap.fill(whole.caption, 60 * columns), fontsize=7)
     return figure
+
+
+def _side_by_side(names: Iterable[str], columns: int) -> int:
+    """How many entries of a legend fit beside each other: a letter takes a 60th of a panel, what
+    stands before a name six of them."""
+    widest = max((len(name) for name in names), default=0) + 6
+    return min(3 * columns, max(1, 60 * columns // widest))
 
 
 def _labelled(chart: Chart) -> Chart:
